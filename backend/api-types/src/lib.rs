@@ -1,0 +1,1 @@
+//! Wire types of `/api/v1` and its live events.

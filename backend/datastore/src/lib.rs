@@ -1,0 +1,1 @@
+//! One datastore on disk: chunk sources, namespaces, groups, snapshots, locks

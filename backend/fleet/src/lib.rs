@@ -1,0 +1,1 @@
+//! The fleet's configuration: parse, generation, cached lookups, atomic writes

@@ -1,0 +1,1 @@
+//! On-disk formats of Proxmox Backup Server: bytes in, types out, and back

@@ -1,0 +1,1 @@
+//! Restore plan, bounded chunk pipeline and sinks

@@ -1,0 +1,1 @@
+//! Actors, HTTP, sign-in, TLS, live feed and the command line
