@@ -1,0 +1,122 @@
+//! The live feed `GET /api/v1/events` (server-sent events).
+//!
+//! On (re)connect the client gets either the events it missed (`Last-Event-ID` still in the
+//! server's ring) or one [`SnapshotEvent`]; after that changed rows only, at most four times a second.
+//! The SSE field `event` is [`EventKind`]'s name, `id` is `<epoch>-<sequence>`, `data` the JSON of the
+//! variant's content.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{FleetSummary, Health, Job, JobSample, StoreRow};
+
+/// Name in the SSE field `event`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// [`SnapshotEvent`].
+    Snapshot,
+    /// `Vec<StoreRow>`: rows that changed.
+    Store,
+    /// [`JobEvent`](Event::Job): a job that changed, with its newest sample.
+    Job,
+    /// [`ServerEvent`].
+    Server,
+}
+
+impl EventKind {
+    /// As in the SSE field.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Store => "store",
+            Self::Job => "job",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Everything a page needs at the start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SnapshotEvent {
+    /// Fleet figures.
+    pub summary: FleetSummary,
+    /// Queued and running jobs, and those that ended lately.
+    pub jobs: Vec<Job>,
+    /// Server.
+    pub health: Health,
+}
+
+/// What changed on the server itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ServerEvent {
+    /// Fleet figures.
+    pub summary: FleetSummary,
+    /// Server.
+    pub health: Health,
+    /// Stores appeared or went: fetch the list again.
+    pub fleet_changed: bool,
+}
+
+/// An event as sent and as received.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Event {
+    /// See [`EventKind::Snapshot`].
+    Snapshot(Box<SnapshotEvent>),
+    /// See [`EventKind::Store`].
+    Store {
+        /// Rows that changed.
+        stores: Vec<StoreRow>,
+    },
+    /// See [`EventKind::Job`].
+    Job {
+        /// Jobs that changed.
+        jobs: Vec<Job>,
+        /// Newest sample of each running one.
+        samples: Vec<(Uuid, JobSample)>,
+    },
+    /// See [`EventKind::Server`].
+    Server(Box<ServerEvent>),
+}
+
+impl Event {
+    /// Its kind.
+    pub fn kind(&self) -> EventKind {
+        match self {
+            Self::Snapshot(_) => EventKind::Snapshot,
+            Self::Store { .. } => EventKind::Store,
+            Self::Job { .. } => EventKind::Job,
+            Self::Server(_) => EventKind::Server,
+        }
+    }
+
+    /// Parses the SSE `data` of an event named `kind`.
+    ///
+    /// # Errors
+    /// The JSON does not have the kind's shape.
+    pub fn parse(kind: EventKind, data: &str) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Stores {
+            stores: Vec<StoreRow>,
+        }
+        #[derive(Deserialize)]
+        struct Jobs {
+            jobs: Vec<Job>,
+            samples: Vec<(Uuid, JobSample)>,
+        }
+        Ok(match kind {
+            EventKind::Snapshot => Self::Snapshot(serde_json::from_str(data)?),
+            EventKind::Store => Self::Store {
+                stores: serde_json::from_str::<Stores>(data)?.stores,
+            },
+            EventKind::Job => {
+                let Jobs { jobs, samples } = serde_json::from_str(data)?;
+                Self::Job { jobs, samples }
+            }
+            EventKind::Server => Self::Server(serde_json::from_str(data)?),
+        })
+    }
+}
