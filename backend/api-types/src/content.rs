@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use time::OffsetDateTime;
 
 /// How a file of a snapshot is protected (FORMAT.md §7).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct GroupEntry {
         with = "time::serde::rfc3339::option",
         skip_serializing_if = "Option::is_none"
     )]
-    pub last_backup: Option<Timestamp>,
+    pub last_backup: Option<OffsetDateTime>,
 }
 
 /// A snapshot; `GET /api/v1/stores/{store}/snapshots?ns=&group=`, newest first.
@@ -65,7 +65,7 @@ pub struct SnapshotEntry {
     pub snapshot: String,
     /// Backup time.
     #[serde(with = "time::serde::rfc3339")]
-    pub time: Timestamp,
+    pub time: OffsetDateTime,
     /// A manifest is there.
     pub finished: bool,
     /// Protected from removal.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use time::OffsetDateTime;
 
 /// State of the connection to PostgreSQL.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct DatabaseHealth {
         with = "time::serde::rfc3339::option",
         skip_serializing_if = "Option::is_none"
     )]
-    pub since: Option<Timestamp>,
+    pub since: Option<OffsetDateTime>,
     /// Why it is away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -82,5 +82,5 @@ pub struct AboutInfo {
     pub devices: Vec<String>,
     /// When the server started.
     #[serde(with = "time::serde::rfc3339")]
-    pub started_at: Timestamp,
+    pub started_at: OffsetDateTime,
 }

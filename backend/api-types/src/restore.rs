@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{CryptMode, Timestamp};
+use crate::CryptMode;
+use time::OffsetDateTime;
 
 /// What is restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,21 +210,21 @@ pub struct Job {
     pub progress: JobProgress,
     /// When it was asked for.
     #[serde(with = "time::serde::rfc3339")]
-    pub created_at: Timestamp,
+    pub created_at: OffsetDateTime,
     /// When it was admitted.
     #[serde(
         default,
         with = "time::serde::rfc3339::option",
         skip_serializing_if = "Option::is_none"
     )]
-    pub started_at: Option<Timestamp>,
+    pub started_at: Option<OffsetDateTime>,
     /// When it ended.
     #[serde(
         default,
         with = "time::serde::rfc3339::option",
         skip_serializing_if = "Option::is_none"
     )]
-    pub finished_at: Option<Timestamp>,
+    pub finished_at: Option<OffsetDateTime>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<JobError>,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use time::OffsetDateTime;
 
 /// `POST /api/v1/session`.
 #[derive(Clone, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Session {
     pub csrf_token: String,
     /// When the ticket ends; `POST /api/v1/session/renew` before that gives a new one.
     #[serde(with = "time::serde::rfc3339")]
-    pub expires_at: Timestamp,
+    pub expires_at: OffsetDateTime,
 }
 
 /// `POST /api/v1/session/password`.

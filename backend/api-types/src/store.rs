@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use time::OffsetDateTime;
 
 /// Health of a datastore, worst last.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,14 +84,14 @@ pub struct StoreRow {
         with = "time::serde::rfc3339::option",
         skip_serializing_if = "Option::is_none"
     )]
-    pub last_backup: Option<Timestamp>,
+    pub last_backup: Option<OffsetDateTime>,
     /// When usage and counts were taken.
     #[serde(
         default,
         with = "time::serde::rfc3339::option",
         skip_serializing_if = "Option::is_none"
     )]
-    pub observed_at: Option<Timestamp>,
+    pub observed_at: Option<OffsetDateTime>,
 }
 
 /// Figures over the whole fleet; reply of `GET /api/v1/fleet/summary`, also in the live feed.
