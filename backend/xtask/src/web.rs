@@ -1,0 +1,116 @@
+//! The page: cargo → wasm-bindgen → wasm-opt → hashed names → index.html → .br and .gz beside each file.
+//!
+//! The start script is a file of its own with a hashed name, so that the page needs no inline script and the
+//! content security policy can stay strict. Everything but `index.html` may be cached for ever.
+
+mod bundle;
+mod compress;
+pub(crate) mod inputs;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::clock::Stopwatch;
+use crate::node;
+use crate::process;
+use crate::repo::Repo;
+use bundle::Bundle;
+
+/// The name wasm-bindgen's files start with.
+const OUT_NAME: &str = "fleethold";
+
+/// What rustc's wasm32-unknown-unknown emits by default. Never `--all-features`: wasm-opt would then use
+/// instructions the browser refuses.
+const WASM_FEATURES: [&str; 7] = [
+    "--enable-bulk-memory",
+    "--enable-bulk-memory-opt",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-sign-ext",
+];
+
+/// Builds `frontend/dist`, unless it was built from these very inputs.
+pub(crate) fn run(repo: &Repo, force: bool) -> Result<()> {
+    let dist = repo.path("frontend/dist");
+    let stamp = repo.path("frontend/dist/.inputs");
+    let inputs = inputs::digest(repo)?;
+    if !force && std::fs::read_to_string(&stamp).is_ok_and(|built| built == inputs) {
+        println!("web: frontend/dist is up to date");
+        return Ok(());
+    }
+    let clock = Stopwatch::start();
+    let wasm = compile(repo)?;
+    let (js, wasm) = bind(&wasm)?;
+    let wasm = optimise(repo, &wasm)?;
+
+    let bundle = Bundle::assemble(&repo.path("frontend/static"), OUT_NAME, &js, wasm)?;
+    let compressed = bundle.write(&dist)?;
+    std::fs::write(&stamp, inputs).with_context(|| format!("writing {}", stamp.display()))?;
+    println!(
+        "web: {} files in frontend/dist, {:.1} s",
+        bundle.len(),
+        clock.elapsed().as_secs_f64()
+    );
+    for line in compressed {
+        println!("  {line}");
+    }
+    Ok(())
+}
+
+/// The crate compiled for the browser; answers the path of the raw module.
+fn compile(repo: &Repo) -> Result<std::path::PathBuf> {
+    process::run(repo.cargo().args([
+        "build",
+        "--package",
+        "fleethold-frontend",
+        "--target",
+        "wasm32-unknown-unknown",
+        "--profile",
+        "web",
+    ]))?;
+    Ok(repo
+        .target()
+        .join("wasm32-unknown-unknown/web/fleethold-frontend.wasm"))
+}
+
+/// JavaScript glue and the module it belongs to. The library is the one `wasm-bindgen` would be, at the
+/// version that Cargo.lock pins, so no tool has to be installed.
+fn bind(module: &Path) -> Result<(String, Vec<u8>)> {
+    let mut output = Bindgen::new()
+        .input_path(module)
+        .out_name(OUT_NAME)
+        .web(true)?
+        .typescript(false)
+        .omit_default_module_path(true)
+        .generate_output()
+        .with_context(|| format!("wasm-bindgen on {}", module.display()))?;
+    let strangers = output.snippets().len() + output.local_modules().len();
+    if strangers > 0 {
+        return Err(anyhow!(
+            "{strangers} JavaScript snippets of dependencies would have to be served, too"
+        ));
+    }
+    Ok((output.js().to_owned(), output.wasm_mut().emit_wasm()))
+}
+
+fn optimise(repo: &Repo, wasm: &[u8]) -> Result<Vec<u8>> {
+    let scratch = repo.scratch("web");
+    std::fs::create_dir_all(&scratch).with_context(|| format!("creating {}", scratch.display()))?;
+    let (before, after) = (scratch.join("bound.wasm"), scratch.join("optimised.wasm"));
+    std::fs::write(&before, wasm).with_context(|| format!("writing {}", before.display()))?;
+    process::run(
+        node::command(repo, "node")
+            .arg(repo.path("e2e/node_modules/binaryen/bin/wasm-opt"))
+            .arg("-Oz")
+            .args(WASM_FEATURES)
+            .arg(&before)
+            .arg("-o")
+            .arg(&after),
+    )
+    .context("wasm-opt comes with `cargo xtask setup`")?;
+    std::fs::read(&after).with_context(|| format!("reading {}", after.display()))
+}
