@@ -1,1 +1,35 @@
-//! One datastore on disk: chunk sources, namespaces, groups, snapshots, locks
+//! One datastore on disk: chunk sources, namespaces, groups, snapshots, locks.
+//!
+//! ```text
+//! Datastore ── namespaces, groups, snapshots, counts, usage     (listing: blocking, read-only)
+//!     │
+//!     ├── snapshot() ──▶ OpenSnapshot: shared lock, verified manifest
+//!     │                      ├── open_index() ──▶ IndexFile     (windows by pread, never whole)
+//!     │                      └── read_blob_raw()
+//!     └── chunk_source() ──▶ LocalSource ─┐
+//!          MemorySource, Throttled, …   ──┴──▶ dyn ChunkSource  (async, encoded chunks)
+//! ```
+//! Reading never writes: files are opened for reading only, beneath the store's directory, and never through a
+//! symbolic link. No descriptor stays open in a [`Datastore`], so that ten thousand of them cost nothing and an
+//! unmounted one can be unmounted.
+
+mod counts;
+pub mod error;
+mod fs;
+pub mod index_file;
+pub mod list;
+pub mod lock;
+pub mod snapshot;
+pub mod source;
+pub mod sources;
+pub mod store;
+
+pub use counts::{Counts, TypeCounts};
+pub use error::DatastoreError;
+pub use index_file::{IndexEntry, IndexFile};
+pub use list::{FileInfo, Group, SnapshotInfo};
+pub use lock::{LockNote, PbsHost};
+pub use snapshot::OpenSnapshot;
+pub use source::{ChunkSource, SourceError, SourceErrorKind};
+pub use sources::{LocalSource, MemorySource};
+pub use store::{Datastore, Usage};

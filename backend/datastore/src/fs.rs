@@ -1,0 +1,216 @@
+//! Opening files of a store that may be hostile: beneath a directory, no symbolic links, read-only.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::error::DatastoreError;
+
+/// Opens `path` relative to `dir`, for reading, without following a symbolic link at any level.
+///
+/// Access times stay as they are where the system allows it: reading leaves no trace. A pipe that stands where
+/// a file should be cannot make us wait.
+pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, directory: bool) -> io::Result<OwnedFd> {
+    let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    if directory {
+        flags |= OFlags::DIRECTORY;
+    }
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let open2 = |flags| retry_on_intr(|| rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve));
+    // NOATIME is for owners; PERM and NOSYS are also what sandboxes answer that do not know openat2.
+    let opened = match open2(flags | OFlags::NOATIME) {
+        Err(Errno::PERM) => open2(flags),
+        other => other,
+    };
+    match opened {
+        Err(Errno::PERM | Errno::NOSYS) => walk(dir, path, flags),
+        other => Ok(other?),
+    }
+}
+
+/// [`open_beneath`] one component at a time.
+fn walk(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let mut components = path.components().peekable();
+    let mut current: Option<OwnedFd> = None;
+    while let Some(component) = components.next() {
+        let std::path::Component::Normal(name) = component else {
+            return Err(Errno::XDEV.into());
+        };
+        let flags = if components.peek().is_some() {
+            flags | OFlags::DIRECTORY
+        } else {
+            flags
+        };
+        let at = current.as_ref().map_or(dir, AsFd::as_fd);
+        current = Some(retry_on_intr(|| {
+            rustix::fs::openat(at, name, flags, Mode::empty())
+        })?);
+    }
+    current.ok_or_else(|| Errno::INVAL.into())
+}
+
+/// Reads from the start until `len` bytes are in `buf`, or the end. Capacity must have been reserved.
+pub(crate) fn read_up_to(fd: BorrowedFd<'_>, buf: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    while buf.len() < len {
+        // Never grows the buffer: it has spare capacity as long as it is shorter than `len`.
+        if retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(buf)))? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// An open directory and the path under which errors name it.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// A name in a directory, with its type.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) is_dir: bool,
+    pub(crate) is_file: bool,
+}
+
+impl Dir {
+    /// Opens a directory named by the administrator: links above it are theirs to make.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
+        Ok(Self {
+            fd,
+            path: path.to_owned(),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(crate) fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+
+    /// Another descriptor of the same directory.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+            path: self.path.clone(),
+        })
+    }
+
+    /// A directory below; `None` when there is none. An empty path is this directory.
+    pub(crate) fn dir(&self, path: &Path) -> Result<Option<Self>, DatastoreError> {
+        if path.as_os_str().is_empty() {
+            let same = self.try_clone();
+            return Ok(Some(
+                same.map_err(DatastoreError::io("duplicate the handle of", &self.path))?,
+            ));
+        }
+        let full = self.path.join(path);
+        match open_beneath(self.fd(), path, true) {
+            Ok(fd) => Ok(Some(Self { fd, path: full })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(DatastoreError::io("open the directory", full)(error)),
+        }
+    }
+
+    /// A regular file below with its length; `None` when there is none.
+    pub(crate) fn file(&self, name: &Path) -> Result<Option<(File, u64)>, DatastoreError> {
+        let full = self.path.join(name);
+        let fd = match open_beneath(self.fd(), name, false) {
+            Ok(fd) => fd,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(DatastoreError::io("open", full)(error)),
+        };
+        let file = File::from(fd);
+        let metadata = file
+            .metadata()
+            .map_err(DatastoreError::io("read the length of", &full))?;
+        if !metadata.is_file() {
+            return Err(DatastoreError::NotAFile { path: full });
+        }
+        Ok(Some((file, metadata.len())))
+    }
+
+    /// The whole of a regular file of at most `max` bytes; `None` when there is none.
+    pub(crate) fn read(&self, name: &Path, max: u64) -> Result<Option<Vec<u8>>, DatastoreError> {
+        let Some((file, len)) = self.file(name)? else {
+            return Ok(None);
+        };
+        let path = || self.path.join(name);
+        let too_large = || DatastoreError::TooLarge {
+            path: path(),
+            expected_max: max,
+            actual: len,
+        };
+        if len > max {
+            return Err(too_large());
+        }
+        let len = usize::try_from(len).map_err(|_| too_large())?;
+        let mut bytes = Vec::with_capacity(len);
+        read_up_to(file.as_fd(), &mut bytes, len).map_err(DatastoreError::io("read", path()))?;
+        if bytes.len() != len {
+            return Err(DatastoreError::Changed {
+                path: path(),
+                expected: len as u64,
+                actual: bytes.len() as u64,
+            });
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Length of a regular file; `None` when there is none, or something else stands there.
+    pub(crate) fn file_len(&self, name: &str) -> Result<Option<u64>, DatastoreError> {
+        match rustix::fs::statat(self.fd(), name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_file() => {
+                Ok(Some(u64::try_from(stat.st_size).unwrap_or(0)))
+            }
+            Ok(_) | Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(DatastoreError::io("read the length of", self.path.join(name))(
+                error.into(),
+            )),
+        }
+    }
+
+    /// Names in this directory, as the system orders them. No name of a datastore is anything but ASCII: others
+    /// are not ours and left out.
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>, DatastoreError> {
+        let failed = |error: Errno| DatastoreError::io("list", &self.path)(error.into());
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(self.fd()).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let Ok(name) = entry.file_name().to_str() else {
+                continue;
+            };
+            if matches!(name, "." | "..") {
+                continue;
+            }
+            let file_type = match entry.file_type() {
+                FileType::Unknown => match rustix::fs::statat(self.fd(), name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                    Err(Errno::NOENT) => continue,
+                    Err(error) => return Err(failed(error)),
+                },
+                known => known,
+            };
+            entries.push(Entry {
+                name: name.to_owned(),
+                is_dir: file_type.is_dir(),
+                is_file: file_type.is_file(),
+            });
+        }
+        Ok(entries)
+    }
+}
