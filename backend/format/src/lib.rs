@@ -2,7 +2,7 @@
 //!
 //! Nothing here opens a file, knows a runtime or allocates from a length which was not checked first. Every
 //! parser takes bytes from a stranger: it answers with a typed error that says what was expected and what was
-//! found, and never panics (`parsers` is the list that fuzzing and the property tests share).
+//! found, and never panics (`fuzz/bodies.rs` is the list that fuzzing and the property tests share).
 //!
 //! | module | holds | source |
 //! |---|---|---|
@@ -21,8 +21,11 @@ pub mod crypt;
 pub mod digest;
 pub mod escape;
 pub mod index;
+pub mod key_file;
 pub mod manifest;
 pub mod names;
+pub mod property_string;
+pub mod section_config;
 mod text;
 pub mod upid;
 
