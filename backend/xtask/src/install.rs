@@ -22,7 +22,7 @@ pub(crate) struct InstallArgs {
 
 /// Builds the release binary if need be and copies everything into place.
 ///
-/// The configuration of an earlier installation is never touched: the example goes beside it.
+/// The settings of an earlier installation are never touched; the example among the documents is always the newest.
 pub(crate) fn run(repo: &Repo, args: &InstallArgs) -> Result<()> {
     let binary = crate::demo::build(repo)?;
     let place = |path: &Path| args.destdir.join(path.strip_prefix("/").unwrap_or(path));
@@ -37,11 +37,18 @@ pub(crate) fn run(repo: &Repo, args: &InstallArgs) -> Result<()> {
         text.as_bytes(),
         0o644,
     )?;
+    let settings = repo.path("backend/server/packaging/fleethold.toml");
     copy(
-        &repo.path("backend/server/packaging/fleethold.toml"),
+        &settings,
         &place(&args.prefix.join("share/doc/fleethold/fleethold.toml")),
         0o644,
     )?;
+    let own = place(Path::new("/var/lib/fleethold/etc/fleethold.toml"));
+    if own.exists() {
+        println!("kept      {}", own.display());
+    } else {
+        copy(&settings, &own, 0o640)?;
+    }
     for licence in ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"] {
         copy(
             &repo.path(licence),
