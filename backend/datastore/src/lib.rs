@@ -24,6 +24,9 @@ pub mod source;
 pub mod sources;
 pub mod store;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod contract;
+
 pub use counts::{Counts, TypeCounts};
 pub use error::DatastoreError;
 pub use index_file::{IndexEntry, IndexFile};
@@ -31,5 +34,5 @@ pub use list::{FileInfo, Group, SnapshotInfo};
 pub use lock::{LockNote, PbsHost};
 pub use snapshot::OpenSnapshot;
 pub use source::{ChunkSource, SourceError, SourceErrorKind};
-pub use sources::{LocalSource, MemorySource};
+pub use sources::{FaultySource, LocalSource, MemorySource, RecordingSource, ThrottledSource};
 pub use store::{Datastore, Usage};
