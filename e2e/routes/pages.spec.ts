@@ -1,0 +1,56 @@
+import { Api } from '../support/api';
+import { expect, expectAccessible, expectNoSidewaysScroll, test } from '../support/test';
+
+/** Every page with what proves that it has its data. `{job}` is an ended restore. */
+const PAGES = [
+  { name: 'fleet', path: '/', shows: 'store-row-golden' },
+  { name: 'store', path: '/store/golden', shows: 'restore-open' },
+  { name: 'jobs', path: '/jobs', shows: 'job-card' },
+  { name: 'job', path: '/jobs/{job}', shows: 'job-chart' },
+  { name: 'history', path: '/history', shows: 'history-row' },
+  { name: 'history entry', path: '/history/{job}', shows: 'job-chart' },
+  { name: 'settings', path: '/settings', shows: 'logout' },
+];
+
+let job = '';
+
+test.beforeAll(async ({ playwright, server }) => {
+  const request = await playwright.request.newContext({ ignoreHTTPSErrors: true });
+  const api = await Api.signIn(request, server);
+  const image = await api.onlyImage('image');
+  job = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 20, parallel: 2 })).id;
+  expect((await api.ended(job)).state).toBe('ok');
+  await expect.poll(() => api.inHistory(job)).toBe(true);
+  await request.dispose();
+});
+
+for (const { name, path, shows } of PAGES) {
+  test(`${name}: renders, is accessible, fits`, async ({ signedIn: page }) => {
+    await page.goto(path.replace('{job}', job));
+    await expect(page.getByTestId(shows).first()).toBeVisible();
+    await expectAccessible(page);
+    await expectNoSidewaysScroll(page);
+  });
+}
+
+test('log-in: renders, is accessible, fits', async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByTestId('login-submit')).toBeVisible();
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+});
+
+test('the colours follow the system', async ({ signedIn: page, colorScheme }) => {
+  await page.goto('/');
+  await expect(page.getByTestId('fleet-grid')).toBeVisible();
+  const brightness = await page.evaluate(() => {
+    const probe = document.createElement('canvas').getContext('2d');
+    if (!probe) throw new Error('no canvas');
+    probe.fillStyle = getComputedStyle(document.body).backgroundColor;
+    probe.fillRect(0, 0, 1, 1);
+    const [red = 0, green = 0, blue = 0] = probe.getImageData(0, 0, 1, 1).data;
+    return (red + green + blue) / 3;
+  });
+  if (colorScheme === 'dark') expect(brightness).toBeLessThan(80);
+  else expect(brightness).toBeGreaterThan(200);
+});

@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { Api } from './api';
+import { expect, test } from './test';
+
+const SHOTS = join(import.meta.dirname, '..', 'shots');
+
+let ended = '';
+
+test.beforeAll(async ({ playwright, server }) => {
+  const request = await playwright.request.newContext({ ignoreHTTPSErrors: true });
+  const api = await Api.signIn(request, server);
+  const image = await api.onlyImage('image');
+  ended = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 200, parallel: 2 })).id;
+  await api.ended(ended);
+  await expect.poll(() => api.inHistory(ended)).toBe(true);
+  await request.dispose();
+});
+
+test('every page', async ({ page, server }, { project }) => {
+  const shot = async (name: string) => page.screenshot({ path: join(SHOTS, `${name}-${project.name}.png`) });
+  await page.goto('/');
+  await expect(page.getByTestId('login-submit')).toBeVisible();
+  await shot('login');
+
+  const api = await Api.signIn(page.context().request, server);
+  const image = await api.onlyImage('image');
+  const running = await api.startRestore({ store: 'image', ...image, simulateLatencyMs: 2_000, parallel: 2 });
+  const pages = [
+    ['fleet', '/', 'store-row-golden'],
+    ['store', '/store/golden', 'restore-open'],
+    ['jobs', '/jobs', 'job-card'],
+    ['job', `/jobs/${running.id}`, 'job-chart'],
+    ['job-ended', `/jobs/${ended}`, 'job-chart'],
+    ['history', '/history', 'history-row'],
+    ['history-entry', `/history/${ended}`, 'job-chart'],
+    ['settings', '/settings', 'logout'],
+  ] as const;
+  for (const [name, path, shows] of pages) {
+    await page.goto(path);
+    await expect(page.getByTestId(shows).first()).toBeVisible();
+    if (name === 'job') await expect.poll(async () => (await api.job(running.id)).progress.bytes_done).toBeGreaterThan(0);
+    await shot(name);
+  }
+  await page.goto('/store/golden');
+  await page.getByTestId('restore-open').first().click();
+  await expect(page.getByTestId('restore-start')).toBeVisible();
+  await shot('restore');
+});
