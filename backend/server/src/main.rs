@@ -1,1 +1,2 @@
+//! The binary `fleethold`.
 fn main() {}
