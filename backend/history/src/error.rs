@@ -1,0 +1,52 @@
+//! Errors of reading the history.
+
+use std::time::Duration;
+
+use time::OffsetDateTime;
+
+/// Why the history could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The database has not answered yet since the server started.
+    #[error("the history database is starting")]
+    Starting,
+    /// The database is away; restores and reads go on without it.
+    #[error("the history database is away since {since}: {reason}")]
+    Away {
+        /// Since when.
+        since: OffsetDateTime,
+        /// What the last attempt to reach it said.
+        reason: String,
+    },
+    /// It is there and too slow.
+    #[error("the history database did not answer {what} within {limit:?}")]
+    Slow {
+        /// What was asked.
+        what: &'static str,
+        /// The time it had.
+        limit: Duration,
+    },
+    /// It refused.
+    #[error("cannot {what} in the history database: {source}")]
+    Query {
+        /// What was attempted.
+        what: &'static str,
+        /// What the database or the connection said.
+        source: sqlx::Error,
+    },
+    /// A row holds what this version does not know.
+    #[error("history row {table} {id}: field {field} holds {found:?}, expected {expected}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// The row.
+        id: String,
+        /// The column.
+        field: &'static str,
+        /// What it holds.
+        found: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+}

@@ -1,0 +1,2 @@
+DROP TABLE job;
+DROP TABLE machine;
