@@ -24,11 +24,14 @@ const QUOTE_MAX: usize = 80;
 
 /// A stranger's text as it appears in an error: shortened, control characters escaped.
 pub(crate) fn quote(text: &str) -> String {
-    let mut out: String = text
-        .chars()
-        .take(QUOTE_MAX)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut out = String::new();
+    for c in text.chars().take(QUOTE_MAX) {
+        if c.is_control() {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
     if text.chars().nth(QUOTE_MAX).is_some() {
         out.push('…');
     }
