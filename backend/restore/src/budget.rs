@@ -1,0 +1,218 @@
+//! The byte budget that all restore jobs of a process share.
+//!
+//! ```text
+//!   admit ──▶ JobShare ──reserve──▶ ChunkMemory {encoded, plain} ──drop──▶ idle buffers ──▶ next chunk
+//!     │  waits until the guarantee below holds        (FIFO over all jobs)       (never more than fits)
+//! ```
+//!
+//! * `used + idle ≤ total` at every moment: `used` is what jobs hold (chunk buffers, plans), `idle` is buffers kept
+//!   for the next chunk.
+//! * Waiters are served first come, first served. A job asks for one chunk at a time, so jobs take turns.
+//! * An ordered job (its reader may stop reading and keep its buffers) has a cap. A job is admitted only while the
+//!   plans and caps of all jobs plus the largest chunk of any unordered job fit, so every admitted job can always
+//!   get one chunk, however slow the readers of the others are.
+
+mod queue;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::buffers::{BufferKind, ChunkMemory, ChunkNeed};
+use crate::error::RestoreErrorKind;
+use queue::{Admission, Grant, State, Waiter};
+
+/// The smallest budget an engine starts with: one chunk of the largest legal size fits into it.
+pub const MIN_MEMORY_BYTES: u64 = 64 << 20;
+
+/// Counters of the budget, for metrics and tests. All but the counts are bytes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct BudgetStats {
+    /// The budget.
+    pub total_bytes: u64,
+    /// Held by jobs now: chunk buffers and plans.
+    pub used_bytes: u64,
+    /// Buffers kept for the next chunk.
+    pub idle_bytes: u64,
+    /// The most that `used_bytes + idle_bytes` has ever been.
+    pub high_water_bytes: u64,
+    /// Jobs admitted.
+    pub jobs: usize,
+    /// Jobs waiting to be admitted.
+    pub waiting_jobs: usize,
+    /// Chunks waiting for memory.
+    pub waiting_chunks: usize,
+}
+
+/// What a job declares when it asks to be admitted.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct JobNeed {
+    /// Held for the whole job: the plan.
+    pub fixed_bytes: u64,
+    /// Its largest single reservation.
+    pub chunk_bytes: u64,
+    /// Whether somebody outside decides when its buffers come back.
+    pub ordered: bool,
+}
+
+#[derive(Clone)]
+pub(crate) struct MemoryBudget {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    total: u64,
+    state: Mutex<State>,
+}
+
+impl MemoryBudget {
+    pub(crate) fn new(total: u64) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                total,
+                state: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Waits for a place among the jobs. Fails at once when the job could never run within this budget.
+    pub(crate) async fn admit(&self, need: JobNeed) -> Result<JobShare, RestoreErrorKind> {
+        let required = need.fixed_bytes.saturating_add(need.chunk_bytes);
+        if required > self.shared.total {
+            return Err(RestoreErrorKind::MemoryBudget {
+                required_bytes: required,
+                budget_bytes: self.shared.total,
+            });
+        }
+        let (reply, granted) = oneshot::channel();
+        self.shared
+            .state
+            .lock()
+            .admissions
+            .push_back(Admission { need, reply });
+        self.shared.pump();
+        granted.await.map_err(|_gone| RestoreErrorKind::Internal {
+            what: "the memory budget is gone",
+        })
+    }
+
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.shared.total
+    }
+
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.shared.state.lock().used
+    }
+
+    pub(crate) fn stats(&self) -> BudgetStats {
+        let state = self.shared.state.lock();
+        BudgetStats {
+            total_bytes: self.shared.total,
+            used_bytes: state.used,
+            idle_bytes: state.idle.bytes(),
+            high_water_bytes: state.high_water,
+            jobs: state.jobs.len(),
+            waiting_jobs: state.admissions.len(),
+            waiting_chunks: state.waiters.len(),
+        }
+    }
+}
+
+/// One job's place in the budget; leaving happens on drop.
+pub(crate) struct JobShare {
+    shared: Arc<Shared>,
+    job: u64,
+    cap_bytes: u64,
+}
+
+impl JobShare {
+    /// Waits for memory. Dropping the future gives up the place in the queue and anything already granted.
+    pub(crate) async fn reserve(&self, need: ChunkNeed) -> Result<ChunkMemory, RestoreErrorKind> {
+        let (reply, granted) = oneshot::channel();
+        self.shared.state.lock().waiters.push_back(Waiter {
+            job: self.job,
+            need,
+            reply,
+        });
+        self.shared.pump();
+        granted.await.map_err(|_gone| RestoreErrorKind::Internal {
+            what: "the memory budget is gone",
+        })
+    }
+
+    /// Memory now, or nothing: never overtakes anybody who waits.
+    pub(crate) fn try_reserve(&self, need: ChunkNeed) -> Option<ChunkMemory> {
+        let granted = {
+            let mut state = self.shared.state.lock();
+            let free = state.admissions.is_empty() && state.waiters.is_empty();
+            if free && state.below_cap(self.job, need) && state.fits(need, self.shared.total) {
+                Some(state.take(self.job, need, self.shared.total))
+            } else {
+                None
+            }
+        };
+        granted.map(|granted| granted.finish(&self.shared))
+    }
+
+    /// Whether anybody (this job or another) waits for memory at this moment.
+    pub(crate) fn contended(&self) -> bool {
+        let state = self.shared.state.lock();
+        !(state.admissions.is_empty() && state.waiters.is_empty())
+    }
+
+    /// The most this job may hold in chunk buffers.
+    pub(crate) fn cap_bytes(&self) -> u64 {
+        self.cap_bytes
+    }
+}
+
+impl Drop for JobShare {
+    fn drop(&mut self) {
+        {
+            let mut state = self.shared.state.lock();
+            state.leave(self.job);
+        }
+        self.shared.pump();
+    }
+}
+
+impl Shared {
+    /// Gives memory back; the buffer is kept for the next chunk when it fits.
+    pub(crate) fn release(self: &Arc<Self>, job: u64, bytes: u64, kind: BufferKind, buffer: Vec<u8>) {
+        let surplus = {
+            let mut state = self.state.lock();
+            state.give_back(job, bytes);
+            let room = self
+                .total
+                .saturating_sub(state.used)
+                .saturating_sub(state.idle.bytes());
+            state.idle.put(kind, buffer, room)
+        };
+        drop(surplus);
+        self.pump();
+    }
+
+    /// Serves as many of those who wait as fit. Replies are sent outside the lock: a reply nobody waits for any
+    /// more comes back here through its drop.
+    fn pump(self: &Arc<Self>) {
+        loop {
+            let grant = self.state.lock().next_grant(self.total);
+            match grant {
+                None => return,
+                Some(Grant::Job {
+                    reply,
+                    job,
+                    cap_bytes,
+                }) => {
+                    drop(reply.send(JobShare {
+                        shared: Arc::clone(self),
+                        job,
+                        cap_bytes,
+                    }));
+                }
+                Some(Grant::Chunk { reply, granted }) => drop(reply.send(granted.finish(self))),
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What all stages of one running job share: fetching and decoding a chunk, and the books.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use fleethold_datastore::{ChunkSource, DatastoreError, IndexFile};
+use fleethold_format::crypt::{CryptKey, CryptMode};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use crate::budget::{JobShare, MemoryBudget};
+use crate::buffers::{ChunkMemory, ChunkNeed, PooledBuf};
+use crate::clock;
+use crate::cpu_pool::{CpuPool, Worker};
+use crate::error::{Failure, RestoreErrorKind};
+use crate::plan::{PlanCounts, RestorePlan};
+use crate::report::Progress;
+use crate::sink::Sink;
+use crate::walk::ChunkStep;
+
+pub(crate) struct Job {
+    pub plan: Arc<RestorePlan>,
+    pub index: Arc<IndexFile>,
+    pub source: Arc<dyn ChunkSource>,
+    pub sink: Arc<Sink>,
+    pub crypt_mode: CryptMode,
+    pub key: Option<Arc<CryptKey>>,
+    pub parallel: usize,
+    pub pool: Arc<CpuPool>,
+    pub share: JobShare,
+    /// Set when the job is over: work still queued does nothing.
+    pub stop: AtomicBool,
+    /// Knows the work that is with the CPU threads.
+    pub running: TaskTracker,
+}
+
+/// A chunk as it is stored.
+pub(crate) struct Fetched {
+    pub step: ChunkStep,
+    pub memory: ChunkMemory,
+    pub encoded_len: u64,
+    pub fetch_ns: u64,
+}
+
+/// A checked chunk.
+pub(crate) struct Decoded {
+    pub step: ChunkStep,
+    pub plain: PooledBuf,
+}
+
+impl Decoded {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.plain.prefix(self.step.len)
+    }
+}
+
+impl AsRef<[u8]> for Decoded {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+/// Time spent on the CPU threads by one piece of work.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct Spent {
+    pub cpu_ns: u64,
+    pub decode_ns: u64,
+    pub write_ns: u64,
+}
+
+impl Job {
+    /// Memory to fetch and decode one chunk.
+    pub(crate) fn need(step: &ChunkStep) -> ChunkNeed {
+        ChunkNeed::new(encoded_limit(step.len), step.len)
+    }
+
+    /// Where `position` begins in the archive.
+    pub(crate) fn offset_of(&self, position: u64) -> Result<u64, DatastoreError> {
+        match self.index.chunk_size() {
+            Some(chunk_size) => Ok(position.saturating_mul(chunk_size)),
+            None => Ok(self.index.entry(position)?.offset),
+        }
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Fetches one chunk into its memory.
+    pub(crate) async fn fetch(
+        self: Arc<Self>,
+        step: ChunkStep,
+        mut memory: ChunkMemory,
+    ) -> Result<Fetched, Failure> {
+        let start = clock::now();
+        let buffer = memory.encoded.lend();
+        let fetched = self
+            .source
+            .fetch(step.place.digest, encoded_limit(step.len), buffer)
+            .await;
+        let encoded = fetched.map_err(|error| Failure::at(step.place, error))?;
+        let encoded_len = encoded.len() as u64;
+        memory.encoded.restore(encoded);
+        Ok(Fetched {
+            step,
+            memory,
+            encoded_len,
+            fetch_ns: clock::elapsed_ns(start),
+        })
+    }
+
+    /// Checks and decodes a fetched chunk; its encoded buffer is free afterwards.
+    pub(crate) fn decode(&self, worker: &mut Worker, fetched: Fetched) -> Result<(Decoded, u64), Failure> {
+        let Fetched {
+            step,
+            memory: ChunkMemory { encoded, mut plain },
+            ..
+        } = fetched;
+        let start = clock::now();
+        let too_short = RestoreErrorKind::Internal {
+            what: "a chunk buffer is too short",
+        };
+        let out = plain
+            .prefix_mut(step.len)
+            .ok_or_else(|| Failure::at(step.place, too_short))?;
+        worker
+            .decoder
+            .decode_chunk(
+                encoded.content(),
+                &step.place.digest,
+                self.crypt_mode,
+                self.key.as_deref(),
+                out,
+            )
+            .map_err(|error| Failure::at(step.place, error))?;
+        drop(encoded);
+        Ok((Decoded { step, plain }, clock::elapsed_ns(start)))
+    }
+
+    /// Runs work of this job on the CPU threads and adds its CPU time; skipped when the job is over.
+    pub(crate) async fn compute<T, F>(self: Arc<Self>, work: F) -> Result<(T, Spent), Failure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Self, &mut Worker, &mut Spent) -> Result<T, Failure> + Send + 'static,
+    {
+        let token = self.running.token();
+        let pool = Arc::clone(&self.pool);
+        pool.run(move |worker| {
+            let _token = token;
+            if self.stopped() {
+                return Err(RestoreErrorKind::Cancelled.into());
+            }
+            let mut spent = Spent::default();
+            let start = clock::thread_cpu_ns();
+            let result = work(&self, worker, &mut spent)?;
+            spent.cpu_ns = clock::thread_cpu_ns().saturating_sub(start);
+            Ok((result, spent))
+        })
+        .await?
+    }
+}
+
+/// The longest a stored chunk can be: what zstd can make of incompressible data, and the larger header.
+fn encoded_limit(plain: usize) -> usize {
+    const HEADER: usize = 44;
+    const SMALL: usize = 128 << 10;
+    plain + (plain >> 8) + (SMALL.saturating_sub(plain) >> 11) + 64 + HEADER
+}
+
+/// The most memory a job with chunks of this length takes at once, in bytes.
+pub(crate) fn largest_need(largest_chunk_bytes: u64) -> u64 {
+    let len = usize::try_from(largest_chunk_bytes).unwrap_or(usize::MAX);
+    ChunkNeed::new(encoded_limit(len), len).bytes()
+}
+
+/// The books of a job; every entry is published.
+pub(crate) struct Books {
+    pub progress: Progress,
+    pub cpu_ns: u64,
+    publish: watch::Sender<Progress>,
+    budget: MemoryBudget,
+    started: Instant,
+}
+
+impl Books {
+    pub(crate) fn new(publish: watch::Sender<Progress>, budget: MemoryBudget, counts: PlanCounts) -> Self {
+        let progress = Progress {
+            bytes_total: counts.bytes_total,
+            chunks_total: counts.chunks_total,
+            ..Progress::default()
+        };
+        let books = Self {
+            progress,
+            cpu_ns: 0,
+            publish,
+            budget,
+            started: clock::now(),
+        };
+        books.publish.send_replace(progress);
+        books
+    }
+
+    pub(crate) fn duration_ns(&self) -> u64 {
+        clock::elapsed_ns(self.started)
+    }
+
+    /// A fetch began.
+    pub(crate) fn begin(&mut self) {
+        self.progress.in_flight += 1;
+    }
+
+    /// A fetch ended.
+    pub(crate) fn fetched(&mut self, fetched: &Fetched) {
+        self.progress.chunks_fetched += 1;
+        self.progress.encoded_bytes_read += fetched.encoded_len;
+        self.progress.fetch_ns += fetched.fetch_ns;
+        self.publish();
+    }
+
+    /// Time on a CPU thread.
+    pub(crate) fn spend(&mut self, spent: Spent) {
+        self.cpu_ns += spent.cpu_ns;
+        self.progress.decode_ns += spent.decode_ns;
+        self.progress.write_ns += spent.write_ns;
+    }
+
+    /// Positions with data are done; `duplicates` of them used a chunk fetched for another position.
+    pub(crate) fn data(&mut self, bytes: u64, positions: u64, duplicates: u64) {
+        self.progress.bytes_done += bytes;
+        self.progress.bytes_written += bytes;
+        self.progress.chunks_done += positions;
+        self.progress.chunks_duplicate += duplicates;
+        self.publish();
+    }
+
+    /// A chunk has left the pipeline.
+    pub(crate) fn end(&mut self) {
+        self.progress.in_flight = self.progress.in_flight.saturating_sub(1);
+        self.publish();
+    }
+
+    /// Zeros are done.
+    pub(crate) fn zeros(&mut self, bytes: u64, positions: u64) {
+        self.progress.bytes_done += bytes;
+        self.progress.zero_bytes += bytes;
+        self.progress.chunks_done += positions;
+        self.publish();
+    }
+
+    pub(crate) fn publish(&mut self) {
+        self.progress.budget_used_bytes = self.budget.used_bytes();
+        self.publish.send_replace(self.progress);
+    }
+}
