@@ -86,12 +86,23 @@ fn bind(module: &Path) -> Result<(String, Vec<u8>)> {
         .web(true)?
         .typescript(false)
         .omit_default_module_path(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
         .generate_output()
         .with_context(|| format!("wasm-bindgen on {}", module.display()))?;
-    let strangers = output.snippets().len() + output.local_modules().len();
-    if strangers > 0 {
+    let inline = output
+        .snippets()
+        .iter()
+        .filter(|(_, scripts)| !scripts.is_empty())
+        .map(|(name, _)| name);
+    let strangers: Vec<_> = inline
+        .chain(output.local_modules().keys())
+        .map(String::as_str)
+        .collect();
+    if !strangers.is_empty() {
         return Err(anyhow!(
-            "{strangers} JavaScript snippets of dependencies would have to be served, too"
+            "dependencies bring JavaScript of their own, which is not served: {}",
+            strangers.join(", ")
         ));
     }
     Ok((output.js().to_owned(), output.wasm_mut().emit_wasm()))
