@@ -26,7 +26,7 @@ test('every page', async ({ page, server }, { project }) => {
   const image = await api.onlyImage('image');
   const running = await api.startRestore({ store: 'image', ...image, simulateLatencyMs: 2_000, parallel: 2 });
   const pages = [
-    ['fleet', '/', 'store-row-golden'],
+    ['fleet', '/', 'fleet-grid'],
     ['store', '/store/golden', 'restore-open'],
     ['jobs', '/jobs', 'job-card'],
     ['job', `/jobs/${running.id}`, 'job-chart'],
