@@ -11,10 +11,11 @@
 //! ```
 //! Reading never writes: files are opened for reading only, beneath the store's directory, and never through a
 //! symbolic link. No descriptor stays open in a [`Datastore`], so that ten thousand of them cost nothing and an
-//! unmounted one can be unmounted.
+//! unmounted one can be unmounted. Only [`fixture`] writes, and only into directories of its own.
 
 mod counts;
 pub mod error;
+pub mod fixture;
 mod fs;
 pub mod index_file;
 pub mod list;

@@ -8,6 +8,7 @@ mod throttle;
 
 pub use faulty::{Fault, FaultRule, FaultySource};
 pub use local::LocalSource;
+pub(crate) use local::chunk_path;
 pub use memory::MemorySource;
 pub use recording::{RecordedStats, RecordingSource};
 pub use throttle::{ThrottleProfile, ThrottledSource};
