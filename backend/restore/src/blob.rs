@@ -133,7 +133,7 @@ impl RestoreEngine {
                 let decoded = worker_blob.decode(worker, limit);
                 (decoded, clock::thread_cpu_ns().saturating_sub(start))
             };
-            let (decoded, cpu_ns) = self.pool.run(work).await?;
+            let (decoded, cpu_ns) = self.pool.run((), work).await?;
             books.spend(Spent {
                 cpu_ns,
                 decode_ns: cpu_ns,

@@ -155,10 +155,10 @@ impl JobShare {
         granted.map(|granted| granted.finish(&self.shared))
     }
 
-    /// Whether anybody (this job or another) waits for memory at this moment.
-    pub(crate) fn contended(&self) -> bool {
+    /// Whether another job waits for memory at this moment.
+    pub(crate) fn others_wait(&self) -> bool {
         let state = self.shared.state.lock();
-        !(state.admissions.is_empty() && state.waiters.is_empty())
+        !state.admissions.is_empty() || state.waiters.iter().any(|waiter| waiter.job != self.job)
     }
 
     /// The most this job may hold in chunk buffers.

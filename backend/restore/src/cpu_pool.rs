@@ -45,10 +45,12 @@ impl CpuPool {
         })
     }
 
-    /// Runs `work` on one of the threads. When the future is dropped, work already handed over still runs.
-    pub(crate) async fn run<T, F>(&self, work: F) -> Result<T, RestoreErrorKind>
+    /// Runs `work` on one of the threads. When the future is dropped, work already handed over still runs; `guard` is
+    /// dropped when it is over and nothing of it is left.
+    pub(crate) async fn run<T, F, G>(&self, guard: G, work: F) -> Result<T, RestoreErrorKind>
     where
         T: Send + 'static,
+        G: Send + 'static,
         F: FnOnce(&mut Worker) -> T + Send + 'static,
     {
         const GONE: RestoreErrorKind = RestoreErrorKind::Internal {
@@ -63,6 +65,7 @@ impl CpuPool {
             drop(slot);
             // Nobody listens any more after a cancellation.
             drop(reply.send(work(worker)));
+            drop(guard);
         });
         self.work.try_send(boxed).map_err(|_refused| GONE)?;
         result.await.map_err(|_dropped| RestoreErrorKind::Internal {

@@ -192,7 +192,7 @@ impl RestoreEngine {
                 }
             })
             .await;
-            // What is with the CPU threads may still write: wait until it is out.
+            // What is with the CPU threads may still write: wait until that is over and all memory is back.
             drop(stop);
             job.running.close();
             job.running.wait().await;

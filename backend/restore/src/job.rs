@@ -31,7 +31,7 @@ pub(crate) struct Job {
     pub share: JobShare,
     /// Set when the job is over: work still queued does nothing.
     pub stop: AtomicBool,
-    /// Knows the work that is with the CPU threads.
+    /// Knows the fetches and the work with the CPU threads, so that their end can be waited for.
     pub running: TaskTracker,
 }
 
@@ -87,8 +87,18 @@ impl Job {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Fetches one chunk into its memory.
+    /// Fetches one chunk into its memory. The job is not over before this has ended, or was dropped.
     pub(crate) async fn fetch(
+        self: Arc<Self>,
+        step: ChunkStep,
+        memory: ChunkMemory,
+    ) -> Result<Fetched, Failure> {
+        // Declared first, so that it is dropped last.
+        let _token = self.running.token();
+        self.fetch_into(step, memory).await
+    }
+
+    async fn fetch_into(
         self: Arc<Self>,
         step: ChunkStep,
         mut memory: ChunkMemory,
@@ -146,8 +156,7 @@ impl Job {
     {
         let token = self.running.token();
         let pool = Arc::clone(&self.pool);
-        pool.run(move |worker| {
-            let _token = token;
+        pool.run(token, move |worker| {
             if self.stopped() {
                 return Err(RestoreErrorKind::Cancelled.into());
             }

@@ -36,6 +36,7 @@ const ZERO_PIECE_BYTES: usize = 256 << 10;
 /// Zeros emitted between two looks at the rest of the job.
 const ZERO_BATCH_BYTES: u64 = 16 << 20;
 
+type Fetches = JoinSet<Result<Fetched, Failure>>;
 type Reserving = Fuse<BoxFuture<'static, Result<ChunkMemory, RestoreErrorKind>>>;
 type Decoding = BoxFuture<'static, Result<(Decoded, Spent), Failure>>;
 type Emitting = Fuse<BoxFuture<'static, Result<Emitted, Failure>>>;
@@ -83,11 +84,11 @@ pub(crate) async fn run(
     let mut next = walker.next().await?;
     let mut window = Window::default();
     let mut reserving: Reserving = Fuse::terminated();
-    let mut fetches: JoinSet<Result<Fetched, Failure>> = JoinSet::new();
+    let mut fetches: Fetches = JoinSet::new();
     let mut decodes: FuturesUnordered<Decoding> = FuturesUnordered::new();
     let mut emitting: Emitting = Fuse::terminated();
     let mut hasher = sha256.then(Sha256::new);
-    let (keep_bytes, ahead) = (job.share.cap_bytes() / 2, job.parallel + job.pool.threads() * 2);
+    let ahead = job.parallel + job.pool.threads() * 2;
     loop {
         // Fill the window.
         while window.slots.len() < MAX_SLOTS && reserving.is_terminated() {
@@ -100,8 +101,14 @@ pub(crate) async fn run(
                 1 => window.slots.is_empty(),
                 parallel => fetches.len() < parallel && window.fetched_ahead < ahead,
             };
+            if room && let Some(memory) = window.memory_now(job, Job::need(&step)) {
+                window.start(job, books, &mut fetches, step, memory);
+                next = walker.next().await?;
+                continue;
+            }
             if room {
-                reserving = reserve(job, &mut window, Job::need(&step));
+                let (job, need) = (Arc::clone(job), Job::need(&step));
+                reserving = async move { job.share.reserve(need).await }.boxed().fuse();
             }
             next = Some(Step::Chunk(step));
             break;
@@ -119,7 +126,7 @@ pub(crate) async fn run(
                 let emitted = emitted?;
                 hasher = emitted.hasher;
                 books.spend(emitted.spent);
-                let keep = if reserving.is_terminated() && !job.share.contended() { keep_bytes } else { 0 };
+                let keep = window.keep_bytes(job, !reserving.is_terminated());
                 window.pop_front(books, keep);
             }
             Some(decoded) = decodes.next() => {
@@ -135,10 +142,7 @@ pub(crate) async fn run(
             }
             memory = &mut reserving, if !reserving.is_terminated() => {
                 if let Some(Step::Chunk(step)) = next.take() {
-                    books.begin();
-                    books.progress.refetched += u64::from(!step.first);
-                    window.add_fetch(&step, &job.plan);
-                    fetches.spawn(Arc::clone(job).fetch(step, memory?));
+                    window.start(job, books, &mut fetches, step, memory?);
                     next = walker.next().await?;
                 }
             }
@@ -147,19 +151,6 @@ pub(crate) async fn run(
     }
     walker.finish()?;
     Ok(hasher.map(|hasher| hasher.finalize().into()))
-}
-
-/// Asks for memory; kept chunks make room before the job waits.
-fn reserve(job: &Arc<Job>, window: &mut Window, need: ChunkNeed) -> Reserving {
-    loop {
-        if let Some(memory) = job.share.try_reserve(need) {
-            return futures_util::future::ready(Ok(memory)).boxed().fuse();
-        }
-        if !window.give_up_one() {
-            let job = Arc::clone(job);
-            return async move { job.share.reserve(need).await }.boxed().fuse();
-        }
-    }
 }
 
 async fn decode(job: Arc<Job>, fetched: Fetched) -> Result<(Decoded, Spent), Failure> {
@@ -234,10 +225,29 @@ impl Window {
         None
     }
 
-    /// A chunk is being fetched for this position.
-    fn add_fetch(&mut self, step: &ChunkStep, plan: &RestorePlan) {
+    /// Memory without waiting; kept chunks make room for it.
+    fn memory_now(&mut self, job: &Job, need: ChunkNeed) -> Option<ChunkMemory> {
+        loop {
+            if let Some(memory) = job.share.try_reserve(need) {
+                return Some(memory);
+            }
+            if self.kept_bytes <= self.keep_bytes(job, true) || !self.give_up_one() {
+                return None;
+            }
+        }
+    }
+
+    /// Fetches a chunk for this position.
+    fn start(
+        &mut self,
+        job: &Arc<Job>,
+        books: &mut Books,
+        fetches: &mut Fetches,
+        step: ChunkStep,
+        memory: ChunkMemory,
+    ) {
         let position = step.place.position;
-        let upcoming = plan.next_use(position);
+        let upcoming = job.plan.next_use(position);
         if let Some(next) = upcoming {
             self.upcoming.insert(next, position);
         }
@@ -256,6 +266,9 @@ impl Window {
             chunk: position,
         });
         self.fetched_ahead += 1;
+        books.begin();
+        books.progress.refetched += u64::from(!step.first);
+        fetches.spawn(Arc::clone(job).fetch(step, memory));
     }
 
     fn ready(&mut self, decoded: Decoded) {
@@ -320,6 +333,18 @@ impl Window {
                 }
                 while self.kept_bytes > keep_bytes && self.give_up_one() {}
             }
+        }
+    }
+
+    /// How much may be kept for later uses. When a fetch waits for memory, fetches come first, up to a point: a source
+    /// with latency needs several of them. Nothing is kept at the cost of other jobs, or of the only fetch.
+    fn keep_bytes(&self, job: &Job, fetch_waits: bool) -> u64 {
+        let cap = job.share.cap_bytes();
+        match fetch_waits {
+            _ if job.share.others_wait() => 0,
+            false => cap / 2,
+            true if self.fetched_ahead == 0 => 0,
+            true => cap / 4,
         }
     }
 
