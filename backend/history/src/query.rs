@@ -81,7 +81,7 @@ impl Database {
             Some(OutcomeFilter::Unfinished) => Some(""),
             Some(OutcomeFilter::Is(outcome)) => Some(outcome.as_str()),
         };
-        // What a job without sums had done is in its last sample.
+        // What a job that did not come to its end had done is in its last sample.
         let query = sqlx::query_as!(
             JobRecord,
             r#"SELECT job.id AS "id!", job.upid AS "upid!", job.store AS "store!", job.ns AS "ns!",
@@ -98,7 +98,7 @@ impl Database {
                LEFT JOIN LATERAL (
                    SELECT t_ns, bytes_done, bytes_written, encoded_bytes_read FROM job_sample
                    WHERE job_id = job.id ORDER BY t_ns DESC LIMIT 1
-               ) AS last ON true
+               ) AS last ON job.outcome IS NULL OR job.outcome = 'interrupted'
                WHERE ($1::uuid IS NULL OR job.id = $1)
                  AND ($2::text IS NULL OR job.store = $2)
                  AND ($3::text IS NULL OR job.outcome = $3 OR ($3 = '' AND job.outcome IS NULL))

@@ -127,7 +127,7 @@ pub struct JobRow {
     pub outcome: Option<Outcome>,
     /// `{code, message, file, chunk, position}` of a failure.
     pub error: Option<serde_json::Value>,
-    /// The sums. Of a job without its own (running, interrupted) the database answers those of its last sample.
+    /// The sums. Where a running or interrupted job has none, the database answers those of its last sample.
     pub totals: Totals,
 }
 

@@ -242,7 +242,7 @@ mod tests {
         );
         search.pg_bin = Some(dir.path().join("none").into());
         assert!(matches!(
-            search.find(&dir.path().join("data")),
+            search.find(&dir.path().join("no data")),
             Err(ClusterError::Io { .. })
         ));
     }

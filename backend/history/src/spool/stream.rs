@@ -17,6 +17,9 @@ pub(crate) struct Position {
     rows: u64,
 }
 
+/// Payloads, and where they end.
+pub(super) type Records = (Vec<Vec<u8>>, Position);
+
 #[derive(Debug)]
 struct Segment {
     number: u64,
@@ -176,7 +179,7 @@ impl Stream {
     }
 
     /// The next records, about `max_bytes` of them, and where they end. They stay until [`Stream::acknowledge`].
-    pub(super) fn read(&mut self, max_bytes: usize) -> Result<Option<(Vec<Vec<u8>>, Position)>, SpoolError> {
+    pub(super) fn read(&mut self, max_bytes: usize) -> Result<Option<Records>, SpoolError> {
         if self
             .segments
             .front()
