@@ -202,9 +202,6 @@ pub enum SettingsError {
         /// Line, expected and found.
         message: String,
     },
-    /// Neither a flag nor a variable says where the state is, and there is no home directory to put it in.
-    #[error("no place for the state directory: give --state-dir, or set FLEETHOLD_STATE_DIR or HOME")]
-    NoHome,
 }
 
 impl Settings {
@@ -229,7 +226,7 @@ impl Settings {
             "--state-dir",
             "FLEETHOLD_STATE_DIR",
         )? {
-            Some(path) => Some(path),
+            Some(path) => path,
             None => default_state_dir(around),
         };
         let config_dir = match pick.early_path(
@@ -239,7 +236,7 @@ impl Settings {
             "FLEETHOLD_CONFIG_DIR",
         )? {
             Some(path) => path,
-            None => state_before.clone().ok_or(SettingsError::NoHome)?.join("etc"),
+            None => state_before.join("etc"),
         };
         let file_path = config_dir.join(FILE_NAME);
         let file = FileSettings::read(&file_path)?;
@@ -248,7 +245,7 @@ impl Settings {
 
         let state_dir = match (pick.is_default("state_dir"), file.state_dir) {
             (true, Some(path)) => pick.note("state_dir", from_file(), in_file(path)),
-            _ => state_before.ok_or(SettingsError::NoHome)?,
+            _ => state_before,
         };
 
         let run_dir = match (
@@ -538,13 +535,14 @@ fn hide_password(url: &str) -> String {
     format!("{scheme}://{authority}{tail}")
 }
 
-fn default_state_dir(around: &Surroundings) -> Option<PathBuf> {
+fn default_state_dir(around: &Surroundings) -> PathBuf {
+    const OF_THE_SYSTEM: &str = "/var/lib/fleethold";
     if around.is_root {
-        return Some("/var/lib/fleethold".into());
+        return OF_THE_SYSTEM.into();
     }
-    let base = absolute_variable(around, "XDG_STATE_HOME")
-        .or_else(|| Some(absolute_variable(around, "HOME")?.join(".local/state")))?;
-    Some(base.join("fleethold"))
+    absolute_variable(around, "XDG_STATE_HOME")
+        .or_else(|| Some(absolute_variable(around, "HOME")?.join(".local/state")))
+        .map_or_else(|| OF_THE_SYSTEM.into(), |base| base.join("fleethold"))
 }
 
 fn default_run_dir(around: &Surroundings, state_dir: &Path) -> PathBuf {

@@ -57,7 +57,7 @@ fn defaults_of_a_user_and_of_root() {
         is_root: true,
         ..around(&[])
     };
-    assert_eq!(default_state_dir(&root).unwrap(), Path::new("/var/lib/fleethold"));
+    assert_eq!(default_state_dir(&root), Path::new("/var/lib/fleethold"));
     assert_eq!(
         default_run_dir(&root, Path::new("/s")),
         Path::new("/run/fleethold")
@@ -66,8 +66,10 @@ fn defaults_of_a_user_and_of_root() {
         default_run_dir(&around(&[]), Path::new("/s")),
         Path::new("/s/run")
     );
-    let none = Settings::load(&CommonFlags::default(), &ServerFlags::default(), &around(&[]));
-    assert!(matches!(none, Err(SettingsError::NoHome)));
+    assert_eq!(
+        default_state_dir(&around(&[("HOME", "relative")])),
+        Path::new("/var/lib/fleethold")
+    );
 }
 
 #[test]
