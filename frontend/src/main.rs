@@ -1,1 +1,5 @@
-fn main() {}
+//! Entry point of the WebAssembly module.
+
+fn main() {
+    fleethold_frontend::app::start();
+}

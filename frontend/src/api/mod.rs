@@ -1,0 +1,77 @@
+//! `/api/v1` as the page calls it: JSON in and out, problem+json as [`Problem`], the CSRF token on every change.
+
+mod calls;
+pub mod feed;
+
+use std::cell::RefCell;
+
+use gloo::net::http::{Method, RequestBuilder, Response};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::model::load::Problem;
+
+pub use calls::*;
+
+/// What every call gives.
+pub type Outcome<T> = Result<T, Problem>;
+
+thread_local! {
+    // one page, one session: the token of the current ticket
+    static CSRF: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Sets the token that goes with every request other than GET.
+pub fn set_csrf(token: Option<String>) {
+    CSRF.with(|slot| *slot.borrow_mut() = token);
+}
+
+fn request(method: Method, path: &str) -> RequestBuilder {
+    let builder = RequestBuilder::new(&format!("/api/v1{path}")).header("Accept", "application/json");
+    let token = if method == Method::GET { None } else { CSRF.with(|slot| slot.borrow().clone()) };
+    match token {
+        Some(token) => builder.header("CSRFPreventionToken", &token),
+        None => builder,
+    }
+    .method(method)
+}
+
+fn network(error: impl std::fmt::Display) -> Problem {
+    Problem { code: "network".into(), status: 0, detail: error.to_string() }
+}
+
+async fn checked(response: Response) -> Outcome<Response> {
+    if response.ok() {
+        return Ok(response);
+    }
+    let status = response.status();
+    let text = response.text().await.map_err(network)?;
+    Err(match serde_json::from_str::<fleethold_api_types::Problem>(&text) {
+        Ok(problem) => Problem { code: problem.code, status, detail: problem.detail },
+        Err(_) => Problem { code: "http".into(), status, detail: format!("{status} {}", text.trim()) },
+    })
+}
+
+async fn decoded<T: DeserializeOwned>(response: Response) -> Outcome<T> {
+    let status = response.status();
+    let text = response.text().await.map_err(network)?;
+    serde_json::from_str(&text).map_err(|e| Problem { code: "decode".into(), status, detail: e.to_string() })
+}
+
+async fn get<T: DeserializeOwned>(path: &str) -> Outcome<T> {
+    let response = request(Method::GET, path).send().await.map_err(network)?;
+    decoded(checked(response).await?).await
+}
+
+async fn send(method: Method, path: &str, body: Option<&impl Serialize>) -> Outcome<Response> {
+    let builder = request(method, path);
+    let request = match body {
+        Some(body) => builder.json(body),
+        None => builder.build(),
+    }
+    .map_err(network)?;
+    checked(request.send().await.map_err(network)?).await
+}
+
+async fn post<T: DeserializeOwned>(path: &str, body: &impl Serialize) -> Outcome<T> {
+    decoded(send(Method::POST, path, Some(body)).await?).await
+}

@@ -1,0 +1,16 @@
+//! Pure logic: no browser, no clock, tested natively.
+
+pub mod command;
+pub mod csv;
+pub mod eta;
+pub mod fleet;
+pub mod format;
+pub mod heat;
+pub mod load;
+pub mod query;
+pub mod search;
+pub mod series;
+pub mod ticks;
+pub mod track;
+pub mod tree;
+pub mod window;

@@ -1,0 +1,73 @@
+//! Fleet: the strip of figures, the heat map and the grid of all stores, all three over the same search.
+
+mod grid;
+mod heat;
+mod row;
+mod strip;
+mod tools;
+
+use yew::prelude::*;
+
+use crate::{
+    app::use_app,
+    clock,
+    live::{topic, use_topics},
+    model::{fleet::Sort, search::Search},
+    t,
+    ui::{
+        Empty, ProblemAlert, Skeleton,
+        hooks::{use_query, use_tick, use_title},
+    },
+};
+
+/// The page.
+#[component(FleetPage)]
+pub fn fleet_page() -> Html {
+    let app = use_app();
+    use_title(t!(nav_fleet));
+    use_topics(&app.live, topic::FLEET);
+    // ages grow although nothing happens
+    use_tick(30_000);
+    let (query, set_query) = use_query();
+    let text = query.get("q").to_owned();
+    let sort = Sort::parse(query.get("sort"));
+    let search = use_memo(text.clone(), |text| Search::parse(text));
+    let on_search = {
+        let (query, set_query) = (query.clone(), set_query.clone());
+        Callback::from(move |text: String| set_query.emit(query.with("q", &text)))
+    };
+    let on_sort = {
+        let (query, set_query) = (query.clone(), set_query);
+        Callback::from(move |sort: Sort| set_query.emit(query.with("sort", &sort.to_param())))
+    };
+    let state = app.live.read();
+    let rows = state.fleet.order(&search, sort, clock::now_s());
+    let (all, loaded, error) = (state.fleet.len(), state.fleet.loaded, state.fleet_error.clone());
+    let everything = state.fleet.rows().to_vec();
+    drop(state);
+    let live = app.live.clone();
+    html! {
+        <>
+            <h1 class="vh">{ t!(nav_fleet) }</h1>
+            <strip::Strip on_search={on_search.clone()} />
+            if let Some(problem) = error {
+                <ProblemAlert title={t!(stores_not_read)} {problem} on_retry={Callback::from(move |()| live.fetch_fleet())} />
+            }
+            if loaded && all == 0 {
+                <section class="panel">
+                    <Empty icon="disk" title={t!(no_stores)} text={t!(no_stores_text)}>
+                        <code class="well">{ "fleethold store add NAME /path/to/datastore" }</code>
+                    </Empty>
+                </section>
+            } else if loaded {
+                <heat::HeatMap rows={everything} />
+                <section class="panel" aria-label={t!(stores)}>
+                    <tools::Tools text={text.clone()} problems={search.problems.clone()} {on_search} rows={rows.clone()} {all} />
+                    <grid::Grid {rows} {all} {text} {sort} {on_sort} />
+                </section>
+            } else {
+                <section class="panel"><Skeleton label={t!(reading_stores)} lines=8 /></section>
+            }
+        </>
+    }
+}

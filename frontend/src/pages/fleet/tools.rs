@@ -1,0 +1,73 @@
+//! Above the grid: the search, what it did not understand, and the list as a file.
+
+use std::rc::Rc;
+
+use fleethold_api_types::StoreRow;
+use web_sys::HtmlInputElement;
+use yew::prelude::*;
+
+use crate::{
+    model::{csv, format},
+    t,
+    ui::{Icon, toast::use_toast},
+};
+
+/// Props of [`Tools`].
+#[derive(Properties, PartialEq)]
+pub struct ToolsProps {
+    /// The search as typed.
+    pub text: String,
+    /// Terms that mean nothing.
+    pub problems: Vec<String>,
+    /// A new search.
+    pub on_search: Callback<String>,
+    /// What matches.
+    pub rows: Vec<Rc<StoreRow>>,
+    /// Stores in the fleet.
+    pub all: usize,
+}
+
+/// The row of tools.
+#[component(Tools)]
+pub fn tools(props: &ToolsProps) -> Html {
+    let toast = use_toast();
+    let oninput = props.on_search.reform(|event: InputEvent| event.target_unchecked_into::<HtmlInputElement>().value());
+    let onkeydown = {
+        let on_search = props.on_search.clone();
+        move |event: KeyboardEvent| {
+            if event.key() == "Escape" {
+                on_search.emit(String::new());
+            }
+        }
+    };
+    let export = {
+        let rows = props.rows.clone();
+        move |_: MouseEvent| {
+            let text = csv::stores(&rows);
+            match crate::ui::download::save("stores.csv", "text/csv", text.as_bytes()) {
+                Ok(()) => toast.ok(t!(csv_saved, n = rows.len())),
+                Err(problem) => toast.error(problem.detail),
+            }
+        }
+    };
+    html! {
+        <>
+            <div class="fleet-tools">
+                <div class="query" role="search">
+                    <Icon name="search" />
+                    <input type="text" data-search="" aria-label={t!(filter_stores)} placeholder={t!(filter_hint)} value={props.text.clone()} {oninput} {onkeydown} aria-describedby="q-note" autocomplete="off" spellcheck="false" data-testid="fleet-search" />
+                    if !props.text.is_empty() {
+                        <button type="button" class="btn btn-quiet btn-icon query-clear" aria-label={t!(clear_search)} onclick={props.on_search.reform(|_: MouseEvent| String::new())}><Icon name="x" small=true /></button>
+                    } else {
+                        <kbd aria-hidden="true">{ "/" }</kbd>
+                    }
+                </div>
+                <span class="note fleet-count" role="status" data-testid="fleet-count">{ t!(matches, n = format::integer(props.rows.len() as u64), all = format::integer(props.all as u64)) }</span>
+                <button type="button" class="btn" onclick={export} disabled={props.rows.is_empty()}><Icon name="save" />{ "CSV" }</button>
+            </div>
+            if !props.problems.is_empty() {
+                <p class="query-note" id="q-note"><Icon name="warn" small=true />{ t!(query_ignored, terms = props.problems.join(", ")) }</p>
+            }
+        </>
+    }
+}

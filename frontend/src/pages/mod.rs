@@ -1,0 +1,10 @@
+//! One file or folder a page.
+
+pub mod fleet;
+pub mod history;
+pub mod jobs;
+pub mod login;
+pub mod not_found;
+pub mod restore;
+pub mod settings;
+pub mod store;

@@ -1,0 +1,76 @@
+//! The figures of one store.
+
+use std::rc::Rc;
+
+use fleethold_api_types::StoreRow;
+use yew::prelude::*;
+
+use crate::{
+    clock,
+    model::format,
+    t,
+    ui::{Bar, Icon, bar::usage_level},
+};
+
+/// Props of [`Figures`].
+#[derive(Properties, PartialEq)]
+pub struct FiguresProps {
+    /// The store.
+    pub row: Rc<StoreRow>,
+}
+
+/// Usage, counts, ages.
+#[component(Figures)]
+pub fn figures(props: &FiguresProps) -> Html {
+    let row = &props.row;
+    let count = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), format::integer);
+    let failed = row.verify_failed.unwrap_or(0);
+    html! {
+        <>
+            if let Some(maintenance) = &row.maintenance {
+                <div class="alert" data-state="info">
+                    <Icon name="maint" />
+                    <h3>{ t!(in_maintenance, mode = maintenance.mode) }</h3>
+                    if let Some(message) = &maintenance.message {
+                        <p>{ message.clone() }</p>
+                    }
+                </div>
+            }
+            <dl class="strip s5" aria-label={t!(figures)}>
+                { usage(row) }
+                <div class="stat"><dt>{ t!(groups) }</dt><dd class="v">{ count(row.groups) }</dd><dd class="d">{ row.namespaces.map(|n| t!(in_namespaces, n = n)) }</dd></div>
+                <div class="stat"><dt>{ t!(snapshots) }</dt><dd class="v">{ count(row.snapshots) }</dd></div>
+                <div class="stat">
+                    <dt>{ t!(last_backup) }</dt>
+                    <dd class="v">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| format::age(clock::seconds_since(at))) }</dd>
+                    <dd class="d">{ row.last_backup.map(clock::date_time) }</dd>
+                </div>
+                <div class="stat">
+                    <dt class="k" data-state={(failed > 0).then_some("error")}>
+                        if failed > 0 {
+                            <Icon name="error" />
+                        }
+                        { t!(verify_failed) }
+                    </dt>
+                    <dd class="v">{ count(row.verify_failed) }</dd>
+                    <dd class="d">{ row.observed_at.map(|at| t!(observed, age = format::age(clock::seconds_since(at)))) }</dd>
+                </div>
+            </dl>
+        </>
+    }
+}
+
+fn usage(row: &StoreRow) -> Html {
+    let Some(usage) = row.usage else {
+        return html! { <div class="stat"><dt>{ t!(used) }</dt><dd class="v">{ "–" }</dd><dd class="d">{ t!(usage_unknown) }</dd></div> };
+    };
+    let used = format::ratio(usage.used_bytes, usage.total_bytes);
+    let (figure, unit) = format::bytes_parts(usage.used_bytes);
+    html! {
+        <div class="stat" data-level={usage_level(used)}>
+            <dt>{ t!(used) }</dt>
+            <dd class="v">{ figure }{ " " }<small>{ t!(capacity_of, unit = unit, total = format::bytes(usage.total_bytes), share = format::percent(used)) }</small></dd>
+            <dd><Bar ratio={used} notch=true /></dd>
+        </div>
+    }
+}

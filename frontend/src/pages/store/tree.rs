@@ -1,0 +1,192 @@
+//! Namespaces → groups → snapshots, as an ARIA tree with one tab stop.
+
+use fleethold_api_types::{SnapshotEntry, VerifyState};
+use web_sys::{Element, HtmlElement};
+use wasm_bindgen::JsCast;
+use yew::prelude::*;
+
+use super::TreeState;
+use crate::{
+    clock,
+    model::{
+        format,
+        tree::{Fact, Line, Move, Node, Step, key_move},
+    },
+    t,
+    ui::{Empty, Icon, Word, state::Look},
+};
+
+/// Props of [`ContentTree`].
+#[derive(Properties, PartialEq)]
+pub struct TreeProps {
+    /// Visible rows.
+    pub lines: Vec<Line>,
+    /// Chosen snapshot.
+    pub selected: String,
+    /// Its namespace.
+    pub selected_ns: String,
+    /// Opens and closes.
+    pub dispatch: UseReducerDispatcher<TreeState>,
+    /// Chooses a snapshot: namespace and path.
+    pub on_snapshot: Callback<(String, String)>,
+}
+
+/// The tree.
+#[component(ContentTree)]
+pub fn content_tree(props: &TreeProps) -> Html {
+    let node = use_node_ref();
+    let focus = use_state(|| 0usize);
+    let wants_focus = use_mut_ref(|| false);
+    let at = (*focus).min(props.lines.len().saturating_sub(1));
+    use_effect_with((at, props.lines.len()), {
+        let (node, wants_focus) = (node.clone(), wants_focus.clone());
+        move |(at, _)| {
+            let row = node
+                .cast::<Element>()
+                .filter(|_| *wants_focus.borrow())
+                .and_then(|n| n.query_selector(&format!("[data-index=\"{at}\"]")).ok().flatten())
+                .and_then(|e| e.dyn_into::<HtmlElement>().ok());
+            if let Some(row) = row {
+                *wants_focus.borrow_mut() = row.focus().is_err();
+            }
+        }
+    });
+    let act = {
+        let (dispatch, on_snapshot) = (props.dispatch.clone(), props.on_snapshot.clone());
+        Callback::from(move |node: Node| match node {
+            Node::Snapshot(ns, _, snapshot) => on_snapshot.emit((ns, snapshot)),
+            Node::More(..) => dispatch.dispatch(Step::Open(node)),
+            Node::Namespace(_) | Node::Group(..) => dispatch.dispatch(Step::Toggle(node)),
+        })
+    };
+    let onkeydown = {
+        let (lines, focus, act) = (props.lines.clone(), focus.clone(), act.clone());
+        move |event: KeyboardEvent| {
+            let key = event.key();
+            let Some(line) = lines.get(at) else { return };
+            if key == "Enter" || key == " " {
+                event.prevent_default();
+                act.emit(line.node.clone());
+                return;
+            }
+            match key_move(&key, at, &lines) {
+                Move::To(next) => {
+                    *wants_focus.borrow_mut() = true;
+                    focus.set(next);
+                }
+                Move::Toggle => act.emit(line.node.clone()),
+                Move::Stay => return,
+            }
+            event.prevent_default();
+        }
+    };
+    let empty = props.lines.len() == 1
+        && props.lines.iter().all(|l| l.open == Some(true) && !l.loading && l.fact == Fact::Count(0));
+    html! {
+        <>
+            <div class="tree content-tree" role="tree" aria-label={t!(content)} ref={node} {onkeydown}>
+                { for props.lines.iter().enumerate().map(|(i, line)| {
+                    let chosen = matches!(&line.node, Node::Snapshot(ns, _, s) if *s == props.selected && *ns == props.selected_ns);
+                    let (act, focus, target) = (act.clone(), focus.clone(), line.node.clone());
+                    let onclick = move |_: MouseEvent| {
+                        focus.set(i);
+                        act.emit(target.clone());
+                    };
+                    html! {
+                        <div
+                            key={format!("{:?}", line.node)}
+                            class="tree-row" role="treeitem"
+                            aria-level={line.level.to_string()}
+                            aria-expanded={line.open.map(|o| o.to_string())}
+                            aria-selected={chosen.to_string()}
+                            tabindex={if i == at { "0" } else { "-1" }}
+                            data-index={i.to_string()}
+                            data-testid={testid(&line.node)}
+                            {onclick}
+                        >
+                            { label(line) }
+                            { fact(line) }
+                        </div>
+                    }
+                }) }
+            </div>
+            if empty {
+                <Empty icon="snap" title={t!(no_groups)} text={t!(no_groups_text)} />
+            }
+        </>
+    }
+}
+
+fn testid(node: &Node) -> String {
+    match node {
+        Node::Namespace(ns) if ns.is_empty() => "ns-root".to_owned(),
+        Node::Namespace(ns) => format!("ns-{ns}"),
+        Node::Group(_, group) => format!("group-{group}"),
+        Node::Snapshot(_, _, snapshot) => format!("snapshot-{snapshot}"),
+        Node::More(_, group) => format!("more-{group}"),
+    }
+}
+
+fn label(line: &Line) -> Html {
+    let arrow = match line.open {
+        Some(true) => html! { <Icon name="down" small=true /> },
+        Some(false) => html! { <Icon name="right" small=true /> },
+        None => html! {},
+    };
+    let (icon, text, note) = match (&line.node, &line.fact) {
+        (Node::Namespace(ns), _) if ns.is_empty() => ("folder", t!(root_namespace).to_owned(), None),
+        (Node::Namespace(ns), _) => ("folder", ns.clone(), None),
+        (Node::Group(_, group), Fact::Group(entry)) => ("server", group.clone(), entry.notes.clone()),
+        (Node::Snapshot(..), Fact::Snapshot(entry)) => ("snap", clock::date_time(entry.time), entry.notes.clone()),
+        (Node::More(..), Fact::Count(n)) => ("dots", t!(more_snapshots, n = format::integer(*n as u64)), None),
+        (Node::Group(_, text) | Node::Snapshot(_, _, text) | Node::More(_, text), _) => ("file", text.clone(), None),
+    };
+    html! {
+        <span>
+            { arrow }<Icon name={icon} /><span class="t">{ text }</span>
+            if let Some(note) = note {
+                <span class="faint t">{ note }</span>
+            }
+        </span>
+    }
+}
+
+fn fact(line: &Line) -> Html {
+    if let Some(problem) = &line.problem {
+        let look = Look { state: "error", icon: "error", word: "" };
+        return html! { <span><Word {look} text={t!(not_read)} title={problem.detail.clone()} /></span> };
+    }
+    if line.loading {
+        let look = Look { state: "running", icon: "run", word: t!(loading) };
+        return html! { <span><Word {look} /></span> };
+    }
+    html! {
+        <span>
+            { match &line.fact {
+                Fact::Group(entry) => html! { { format::integer(entry.snapshots) } },
+                Fact::Count(n) if matches!(line.node, Node::Namespace(_)) => html! { { t!(n_groups, n = n) } },
+                Fact::Snapshot(entry) => snapshot_state(entry),
+                Fact::Count(_) | Fact::None => html! {},
+            } }
+        </span>
+    }
+}
+
+/// What deserves a word of a snapshot: unfinished, damaged, protected, verified.
+pub fn snapshot_state(entry: &SnapshotEntry) -> Html {
+    let verify = match (entry.finished, &entry.problem, entry.verify) {
+        (false, ..) => Look { state: "warning", icon: "warn", word: t!(unfinished) },
+        (_, Some(_), _) => Look { state: "error", icon: "error", word: t!(manifest_damaged) },
+        (.., Some(VerifyState::Failed)) => Look { state: "error", icon: "error", word: t!(damaged) },
+        (.., Some(VerifyState::Ok)) => Look { state: "ok", icon: "ok", word: t!(verified_ok) },
+        (.., None) => Look { state: "queued", icon: "queue", word: t!(not_verified) },
+    };
+    html! {
+        <span class="states">
+            if entry.protected {
+                <Word look={Look { state: "", icon: "pin", word: t!(protected) }} />
+            }
+            <Word look={verify} />
+        </span>
+    }
+}

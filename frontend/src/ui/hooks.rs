@@ -1,0 +1,129 @@
+//! Hooks that more than one page uses.
+
+use std::{future::Future, rc::Rc};
+
+use gloo::timers::callback::Interval;
+use wasm_bindgen_futures::spawn_local;
+use yew::prelude::*;
+use yew_router::prelude::*;
+
+use crate::{
+    api::Outcome,
+    app::Context,
+    clock,
+    model::{
+        load::{LoadResult, Problem},
+        query::QueryMap,
+    },
+    route::Route,
+};
+
+struct Slot<T>(LoadResult<T>);
+
+enum Step<T> {
+    Started,
+    Finished(Result<T, Problem>),
+}
+
+impl<T: 'static> Reducible for Slot<T> {
+    type Action = Step<T>;
+
+    fn reduce(self: Rc<Self>, step: Step<T>) -> Rc<Self> {
+        Rc::new(Self(match step {
+            Step::Started => self.0.started(),
+            Step::Finished(outcome) => self.0.finished(outcome, clock::now_ms()),
+        }))
+    }
+}
+
+/// Something fetched, and how to fetch it again.
+pub struct Loaded<T> {
+    /// What is known.
+    pub result: LoadResult<T>,
+    /// Fetches again.
+    pub reload: Callback<()>,
+}
+
+/// Fetches when the inputs change; of several answers only that to the newest question counts.
+#[hook]
+pub fn use_load<D, T, F, Fut>(inputs: D, fetch: F) -> Loaded<T>
+where
+    D: Clone + PartialEq + 'static,
+    T: 'static,
+    F: Fn(D) -> Fut + 'static,
+    Fut: Future<Output = Outcome<T>> + 'static,
+{
+    let context = use_context::<Context>();
+    let slot = use_reducer(|| Slot(LoadResult::<T>::default()));
+    let newest = use_mut_ref(|| 0u32);
+    let again = use_state(|| 0u32);
+    use_effect_with((inputs, *again), {
+        let dispatch = slot.dispatcher();
+        move |(inputs, _)| {
+            let ticket = {
+                let mut newest = newest.borrow_mut();
+                *newest += 1;
+                *newest
+            };
+            dispatch.dispatch(Step::Started);
+            let answer = fetch(inputs.clone());
+            let cleanup = newest.clone();
+            spawn_local(async move {
+                let outcome = answer.await;
+                if let (Err(problem), Some(context)) = (&outcome, &context)
+                    && problem.status == 401
+                {
+                    context.signed_out.emit(());
+                }
+                if *newest.borrow() == ticket {
+                    dispatch.dispatch(Step::Finished(outcome));
+                }
+            });
+            // an answer that comes after the component is gone meets a newer ticket
+            move || *cleanup.borrow_mut() += 1
+        }
+    });
+    let reload = {
+        let again = again.clone();
+        Callback::from(move |()| again.set(again.wrapping_add(1)))
+    };
+    Loaded { result: slot.0.clone(), reload }
+}
+
+/// The query of the address and how to change it without a new history entry.
+#[hook]
+pub fn use_query() -> (Rc<QueryMap>, Callback<QueryMap>) {
+    let location = use_location();
+    let navigator = use_navigator();
+    let route = use_route::<Route>();
+    let text = location.map(|l| l.query_str().to_owned()).unwrap_or_default();
+    let map = use_memo(text, |text| QueryMap::parse(text));
+    let set = Callback::from(move |map: QueryMap| {
+        if let (Some(navigator), Some(route)) = (&navigator, &route)
+            && navigator.replace_with_query(route, &map).is_err()
+        {
+            gloo::console::error!("the address could not be changed");
+        }
+    });
+    (map, set)
+}
+
+/// Draws the component again every so many milliseconds, for ages that grow.
+#[hook]
+pub fn use_tick(ms: u32) {
+    let update = use_force_update();
+    use_effect_with(ms, move |ms| {
+        let interval = Interval::new(*ms, move || update.force_update());
+        move || drop(interval)
+    });
+}
+
+/// Sets the title of the browser's tab.
+#[hook]
+pub fn use_title(title: &str) {
+    use_effect_with(title.to_owned(), |title| {
+        if let Some(document) = web_sys::window().and_then(|w| w.document()) {
+            document.set_title(&format!("{title} · Fleethold"));
+        }
+    });
+}

@@ -1,0 +1,61 @@
+//! The sheet of shortcuts.
+
+use yew::prelude::*;
+
+use super::Dialog;
+use crate::t;
+
+/// Props of [`Shortcuts`].
+#[derive(Properties, PartialEq)]
+pub struct ShortcutsProps {
+    /// Closes it.
+    pub on_close: Callback<()>,
+}
+
+/// The sheet.
+#[component(Shortcuts)]
+pub fn shortcuts(props: &ShortcutsProps) -> Html {
+    let groups: [(&str, &[(&str, &[&str])]); 3] = [
+        (
+            t!(keys_anywhere),
+            &[
+                (t!(keys_palette), &["Ctrl", "K"]),
+                (t!(keys_filter), &["/"]),
+                (t!(keys_fleet), &["G", "F"]),
+                (t!(keys_jobs), &["G", "J"]),
+                (t!(keys_history), &["G", "H"]),
+                (t!(switch_theme), &["T"]),
+                (t!(keys_sheet), &["?"]),
+            ],
+        ),
+        (
+            t!(keys_grid),
+            &[
+                (t!(keys_move), &["↑", "↓"]),
+                (t!(keys_page), &["PgUp", "PgDn"]),
+                (t!(keys_ends), &["Home", "End"]),
+                (t!(keys_open), &["Enter"]),
+                (t!(keys_tree), &["←", "→"]),
+            ],
+        ),
+        (t!(keys_chart), &[(t!(keys_crosshair), &["←", "→"]), (t!(keys_leave), &["Esc"])]),
+    ];
+    html! {
+        <Dialog title={t!(shortcuts)} on_close={props.on_close.clone()}>
+            <div class="dialog-pad">
+                <div class="sheet">
+                    { for groups.into_iter().map(|(title, keys)| html! {
+                        <div key={title}>
+                            <h3>{ title }</h3>
+                            <dl>
+                                { for keys.iter().map(|(what, keys)| html! {
+                                    <><dt>{ *what }</dt><dd>{ for keys.iter().map(|k| html! { <kbd>{ *k }</kbd> }) }</dd></>
+                                }) }
+                            </dl>
+                        </div>
+                    }) }
+                </div>
+            </div>
+        </Dialog>
+    }
+}
