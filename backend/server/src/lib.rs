@@ -1,4 +1,14 @@
 //! Actors, HTTP, sign-in, TLS, live feed and the command line
 
+pub mod actors;
+pub mod auth;
 pub mod cli;
+pub mod clock;
+pub mod http;
+pub mod jobs;
+pub mod serve;
+pub mod services;
 pub mod settings;
+pub mod state;
+pub mod tls;
+pub mod views;

@@ -1,0 +1,105 @@
+//! Embeds the page (`frontend/dist`, made by `cargo xtask web`) and notes the commit. Without a built page a plain one
+//! is embedded that says how to build it, so that the server compiles on a fresh checkout.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+const PLACEHOLDER: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Fleethold</title>\
+    <h1>Fleethold</h1><p>This binary was built without its page. Build it with <code>cargo xtask web</code>, then \
+    build the server again. The REST interface is there: <a href=\"/api/docs/\">/api/docs/</a>.</p></html>\n";
+
+fn main() -> io::Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?);
+    let root =
+        env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
+    let dist = Path::new(&root).join("../../frontend/dist");
+    println!("cargo::rerun-if-changed={}", dist.display());
+    println!("cargo::rerun-if-changed=build.rs");
+
+    let mut files = BTreeSet::new();
+    if dist.join("index.html").is_file() {
+        collect(&dist, &dist, &mut files)?;
+    }
+    let dist = if files.is_empty() {
+        let folder = out.join("no-page");
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("index.html"), PLACEHOLDER)?;
+        files.insert("index.html".to_owned());
+        folder
+    } else {
+        dist.canonicalize()?
+    };
+    fs::write(out.join("assets.rs"), table(&dist, &files)?)?;
+    println!(
+        "cargo::rustc-env=FLEETHOLD_REVISION={}",
+        revision(Path::new(&root))
+    );
+    Ok(())
+}
+
+/// Paths below `folder`, relative, without the compressed forms and without hidden files.
+fn collect(base: &Path, folder: &Path, files: &mut BTreeSet<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let compressed = path
+            .extension()
+            .is_some_and(|extension| extension == "br" || extension == "gz");
+        if path.is_dir() {
+            collect(base, &path, files)?;
+        } else if !hidden && !compressed {
+            let relative = path.strip_prefix(base).map_err(io::Error::other)?;
+            files.insert(relative.to_string_lossy().into_owned());
+        }
+    }
+    Ok(())
+}
+
+/// The Rust source of the table, in order of path.
+fn table(dist: &Path, files: &BTreeSet<String>) -> io::Result<String> {
+    let mut source = String::from("static ASSETS: &[Asset] = &[\n");
+    for file in files {
+        let path = dist.join(file);
+        let compressed = |extension: &str| {
+            let path = dist.join(format!("{file}.{extension}"));
+            if path.is_file() {
+                format!("Some(include_bytes!({path:?}))")
+            } else {
+                "None".to_owned()
+            }
+        };
+        let mut hasher = DefaultHasher::new();
+        fs::read(&path)?.hash(&mut hasher);
+        writeln!(
+            source,
+            "    Asset {{ path: {file:?}, plain: include_bytes!({path:?}), brotli: {}, gzip: {}, etag: {:?} }},",
+            compressed("br"),
+            compressed("gz"),
+            format!("\"{:016x}\"", hasher.finish()),
+        )
+        .map_err(io::Error::other)?;
+    }
+    source.push_str("];\n");
+    Ok(source)
+}
+
+/// The commit this is built from; `unknown` outside a checkout.
+fn revision(root: &Path) -> String {
+    let git = root.join("../../.git");
+    println!("cargo::rerun-if-changed={}", git.join("HEAD").display());
+    Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["rev-parse", "--short=12", "HEAD"])
+        .output()
+        .ok()
+        .filter(|output| output.status.success())
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
+}

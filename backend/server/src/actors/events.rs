@@ -1,0 +1,235 @@
+//! The live feed: collects what changed, sends it at most four times a second to every browser.
+//!
+//! A client has a bounded queue. One that does not keep up is dropped (and counted), not waited for: it reconnects with
+//! `Last-Event-ID` and gets what it missed, or a fresh snapshot.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix::{Actor, ActorContext as _, AsyncContext as _, Context, Handler, Message};
+use bytes::Bytes;
+use fleethold_api_types::{Event, FleetSummary, Health, ServerEvent, SnapshotEvent};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::feed::{self, EventId, Feed};
+use crate::clock;
+use crate::services::error::{ServiceError, ServiceResult};
+use crate::views::Views;
+
+/// Deltas go out this often at most.
+const TICK: Duration = Duration::from_millis(250);
+/// The fleet's figures are summed this often at most.
+const SUMMARY_EVERY: Duration = Duration::from_secs(1);
+/// A line without meaning keeps proxies from closing a quiet connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Frames that may wait for one client.
+const CLIENT_QUEUE: usize = 64;
+/// Browsers at once.
+const MAX_CLIENTS: usize = 256;
+/// Rows in one event; more wait for the next tick.
+const ROWS_PER_EVENT: usize = 500;
+/// Messages that may wait for the hub.
+const MAILBOX: usize = 64;
+
+/// Figures about the feed.
+#[derive(Debug, Default)]
+pub struct FeedStats {
+    /// Clients connected now.
+    pub clients: AtomicU64,
+    /// Clients dropped because they did not keep up.
+    pub dropped: AtomicU64,
+    /// Events sent since the start.
+    pub events: AtomicU64,
+}
+
+/// The hub.
+pub struct EventHub {
+    views: Arc<Views>,
+    feed: Feed,
+    clients: Vec<mpsc::Sender<Bytes>>,
+    sent: Option<(FleetSummary, Health)>,
+    summed: Instant,
+    kept_alive: Instant,
+}
+
+impl EventHub {
+    /// A hub that watches `views`.
+    #[must_use]
+    pub fn new(views: Arc<Views>) -> Self {
+        let epoch = u64::try_from(clock::now().unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
+        let now = clock::monotonic();
+        Self {
+            views,
+            feed: Feed::new(epoch),
+            clients: Vec::new(),
+            sent: None,
+            summed: now,
+            kept_alive: now,
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = clock::monotonic();
+        let stores = self.views.stores.take_changed(ROWS_PER_EVENT);
+        if !stores.is_empty() {
+            self.publish(&Event::Store { stores });
+        }
+        let (jobs, samples) = self.views.jobs.take_changed();
+        if !jobs.is_empty() {
+            self.publish(&Event::Job { jobs, samples });
+        }
+        let fleet_changed = self.views.stores.take_fleet_changed();
+        if fleet_changed || now.duration_since(self.summed) >= SUMMARY_EVERY {
+            self.summed = now;
+            let state = (self.views.summary(), self.views.health());
+            if fleet_changed || self.sent.as_ref() != Some(&state) {
+                let (summary, health) = state.clone();
+                self.sent = Some(state);
+                self.publish(&Event::Server(Box::new(ServerEvent {
+                    summary,
+                    health,
+                    fleet_changed,
+                })));
+            }
+        }
+        if now.duration_since(self.kept_alive) >= KEEP_ALIVE {
+            self.kept_alive = now;
+            self.send(&Bytes::from_static(b": keep-alive\n\n"));
+        }
+    }
+
+    fn publish(&mut self, event: &Event) {
+        match serde_json::to_string(event) {
+            Ok(json) => {
+                let frame = self.feed.push(event.kind(), &json);
+                self.views.feed.events.fetch_add(1, Ordering::Relaxed);
+                self.send(&frame);
+            }
+            Err(error) => tracing::error!(%error, "an event cannot be written as JSON"),
+        }
+    }
+
+    fn send(&mut self, frame: &Bytes) {
+        let stats = &self.views.feed;
+        self.clients
+            .retain(|client| match client.try_send(frame.clone()) {
+                Ok(()) => true,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    stats.dropped.fetch_add(1, Ordering::Relaxed);
+                    tracing::info!("dropped a live feed client that did not keep up");
+                    false
+                }
+                Err(mpsc::error::TrySendError::Closed(_)) => false,
+            });
+        stats.clients.store(self.clients.len() as u64, Ordering::Relaxed);
+    }
+
+    fn snapshot(&self) -> Result<Bytes, ServiceError> {
+        let event = Event::Snapshot(Box::new(SnapshotEvent {
+            summary: self.views.summary(),
+            jobs: self.views.jobs.list(),
+            health: self.views.health(),
+        }));
+        let json = serde_json::to_string(&event).map_err(ServiceError::internal)?;
+        Ok(feed::frame(self.feed.newest(), event.kind(), &json))
+    }
+}
+
+impl Actor for EventHub {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(TICK, |hub, _| hub.tick());
+    }
+}
+
+/// A browser connects; `last` is its `Last-Event-ID`. The reply yields frames until the client is dropped.
+#[derive(Message)]
+#[rtype(result = "ServiceResult<mpsc::Receiver<Bytes>>")]
+pub struct Subscribe {
+    /// The last event the client saw.
+    pub last: Option<EventId>,
+}
+
+impl Handler<Subscribe> for EventHub {
+    type Result = ServiceResult<mpsc::Receiver<Bytes>>;
+
+    fn handle(&mut self, message: Subscribe, _: &mut Context<Self>) -> Self::Result {
+        self.clients.retain(|client| !client.is_closed());
+        if self.clients.len() >= MAX_CLIENTS {
+            return Err(ServiceError::unavailable(
+                "too-many-clients",
+                format!("{MAX_CLIENTS} browsers follow the live feed already"),
+            ));
+        }
+        // What is pending belongs to those who are connected: the snapshot below has it already.
+        self.tick();
+        let missed = message.last.and_then(|last| self.feed.missed_since(last));
+        let first = match missed {
+            Some(frames) => {
+                let mut bytes = b"retry: 1000\n\n".to_vec();
+                frames.iter().for_each(|frame| bytes.extend_from_slice(frame));
+                Bytes::from(bytes)
+            }
+            None => Bytes::from([b"retry: 1000\n\n".as_slice(), &self.snapshot()?].concat()),
+        };
+        let (sender, receiver) = mpsc::channel(CLIENT_QUEUE);
+        sender.try_send(first).map_err(ServiceError::internal)?;
+        self.clients.push(sender);
+        self.views
+            .feed
+            .clients
+            .store(self.clients.len() as u64, Ordering::Relaxed);
+        Ok(receiver)
+    }
+}
+
+/// Ends all connections: the server shuts down.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Close;
+
+impl Handler<Close> for EventHub {
+    type Result = ();
+
+    fn handle(&mut self, _: Close, ctx: &mut Context<Self>) {
+        self.tick();
+        self.clients.clear();
+        ctx.stop();
+    }
+}
+
+/// What the hub holds, for tests and the administrator.
+#[derive(Debug, Clone, Serialize)]
+pub struct HubObservation {
+    /// Clients connected.
+    pub clients: usize,
+    /// Frames in the ring.
+    pub ring_frames: usize,
+    /// Bytes in the ring.
+    pub ring_bytes: usize,
+    /// Id of the newest event.
+    pub newest: String,
+}
+
+/// Asks for [`HubObservation`].
+#[derive(Message)]
+#[rtype(result = "HubObservation")]
+pub struct Observe;
+
+impl Handler<Observe> for EventHub {
+    type Result = actix::MessageResult<Observe>;
+
+    fn handle(&mut self, _: Observe, _: &mut Context<Self>) -> Self::Result {
+        let (ring_frames, ring_bytes) = self.feed.size();
+        actix::MessageResult(HubObservation {
+            clients: self.clients.len(),
+            ring_frames,
+            ring_bytes,
+            newest: self.feed.newest().to_string(),
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! HTTP: two faces over the same services, the page, and what watches the server.
+//!
+//! | path | what |
+//! |---|---|
+//! | `/api2/json` | the PBS face ([`pbs`]) |
+//! | `/api/v1` | our own face ([`v1`]) |
+//! | `/api/docs/` | the OpenAPI document to browse, offline |
+//! | `/metrics` | figures for Prometheus |
+//! | everything else | the page |
+
+pub mod assets;
+pub mod docs;
+pub mod extract;
+pub mod headers;
+pub mod metrics;
+pub mod openapi;
+pub mod pbs;
+pub mod problem;
+pub mod v1;
+
+use actix_web::HttpRequest;
+use actix_web::error::{JsonPayloadError, PathError, QueryPayloadError};
+use actix_web::web::{self, ServiceConfig};
+
+use crate::services::error::{ErrorKind, ServiceError};
+use problem::ApiError;
+
+/// Bytes of a request body (API.md §1).
+pub const MAX_BODY: usize = 512 * 1024;
+/// Characters of path and query (API.md §1).
+pub const MAX_URI: usize = 3072;
+
+/// Registers everything.
+pub fn configure(config: &mut ServiceConfig) {
+    config
+        .app_data(
+            web::JsonConfig::default()
+                .limit(MAX_BODY)
+                .error_handler(json_error),
+        )
+        .app_data(web::QueryConfig::default().error_handler(query_error))
+        .app_data(web::PathConfig::default().error_handler(path_error))
+        .app_data(web::PayloadConfig::default().limit(MAX_BODY))
+        .service(web::scope("/api/v1").configure(v1::configure))
+        .configure(docs::configure)
+        .route("/metrics", web::get().to(metrics::serve))
+        .configure(pbs::configure)
+        .default_service(web::to(assets::serve));
+}
+
+fn json_error(error: JsonPayloadError, _: &HttpRequest) -> actix_web::Error {
+    let kind = match error {
+        JsonPayloadError::Overflow { .. } | JsonPayloadError::OverflowKnownLength { .. } => {
+            ErrorKind::TooLarge
+        }
+        _ => ErrorKind::BadRequest,
+    };
+    ApiError(ServiceError::new(
+        kind,
+        "invalid-body",
+        format!("request body: {error}"),
+    ))
+    .into()
+}
+
+fn query_error(error: QueryPayloadError, _: &HttpRequest) -> actix_web::Error {
+    ApiError(ServiceError::bad_request(
+        "invalid-query",
+        format!("query: {error}"),
+    ))
+    .into()
+}
+
+fn path_error(error: PathError, request: &HttpRequest) -> actix_web::Error {
+    let text = format!("path {}: {error}", request.path());
+    ApiError(ServiceError::not_found("unknown-path", text)).into()
+}

@@ -1,0 +1,129 @@
+//! `/access`: log-in, log-out, realms, password.
+
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::header;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use super::caller::PbsCaller;
+use super::envelope::{PbsError, PbsResult, data, nothing};
+use super::params::Params;
+use crate::http::extract::{COOKIE, HOST_COOKIE, address, ticket_of};
+use crate::state::AppState;
+
+/// What stays as it is in a cookie's value.
+const COOKIE_SAFE: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// `POST /access/ticket`: the ticket in the body or, with `http-only`, in a cookie that scripts cannot read.
+pub(super) async fn log_in(request: HttpRequest, state: Data<AppState>, mut params: Params) -> PbsResult {
+    let username: String = params.required("username")?;
+    let password: Zeroizing<String> = params.required("password")?;
+    let http_only = params.or("http-only", false)?;
+    if params.optional::<String>("tfa-challenge")?.is_some() {
+        return Err(PbsError::bad_request("no second factor was asked for"));
+    }
+    let terminal = ["path", "privs", "port"].map(|name| params.optional::<String>(name));
+    for given in terminal {
+        if given?.is_some() {
+            return Err(PbsError::bad_request(
+                "permission tickets of terminals are not offered here",
+            ));
+        }
+    }
+    params.finish()?;
+
+    let session = state
+        .sessions
+        .log_in(&username, password, address(&request))
+        .await?;
+    let (user, csrf) = (session.user.as_str(), &session.csrf);
+    if !http_only {
+        return data(&json!({ "username": user, "ticket": session.ticket, "CSRFPreventionToken": csrf }));
+    }
+    let info = session
+        .ticket
+        .split_once("::")
+        .map_or(session.ticket.as_str(), |(info, _)| info);
+    let mut reply = data(&json!({ "username": user, "ticket-info": info, "CSRFPreventionToken": csrf }))?;
+    let value = utf8_percent_encode(&session.ticket, COOKIE_SAFE).to_string();
+    set_cookie(&mut reply, cookie(HOST_COOKIE, value))?;
+    Ok(reply)
+}
+
+/// `DELETE /access/ticket`: ends the session and clears its cookies.
+pub(super) async fn log_out(
+    _: PbsCaller,
+    request: HttpRequest,
+    state: Data<AppState>,
+    params: Params,
+) -> PbsResult {
+    params.finish()?;
+    if let Some(ticket) = ticket_of(&request) {
+        state.sessions.log_out(&ticket);
+    }
+    let mut reply = nothing()?;
+    for name in [HOST_COOKIE, COOKIE] {
+        let mut cookie = cookie(name, String::new());
+        cookie.make_removal();
+        set_cookie(&mut reply, cookie)?;
+    }
+    Ok(reply)
+}
+
+/// `GET /access/domains`: where users may be looked up; asked before anybody is signed in.
+pub(super) async fn domains(params: Params) -> PbsResult {
+    params.finish()?;
+    data(&[json!({ "realm": "pbs", "type": "pbs", "comment": "users of this server", "default": true })])
+}
+
+/// `PUT /access/password`: one's own, proved by the current one.
+pub(super) async fn change_password(
+    PbsCaller(caller): PbsCaller,
+    request: HttpRequest,
+    state: Data<AppState>,
+    mut params: Params,
+) -> PbsResult {
+    let user: String = params.required("userid")?;
+    let new: Zeroizing<String> = params.required("password")?;
+    let current: Option<Zeroizing<String>> = params.optional("confirmation-password")?;
+    params.finish()?;
+    if user != caller.authid.to_string() {
+        return Err(PbsError::forbidden(format!(
+            "'{}' may not change the password of '{user}'",
+            caller.authid
+        )));
+    }
+    let current = current.ok_or_else(|| {
+        PbsError::bad_request(
+            "parameter verification failed - 'confirmation-password': the current password is needed",
+        )
+    })?;
+    state
+        .sessions
+        .change_password(&caller, current, new, address(&request))
+        .await?;
+    nothing()
+}
+
+fn cookie(name: &'static str, value: String) -> Cookie<'static> {
+    Cookie::build(name, value)
+        .path("/")
+        .secure(true)
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .finish()
+}
+
+fn set_cookie(reply: &mut HttpResponse, cookie: Cookie<'static>) -> Result<(), PbsError> {
+    let value = header::HeaderValue::from_str(&cookie.to_string())
+        .map_err(|error| PbsError::bad_request(format!("cannot write the cookie: {error}")))?;
+    reply.headers_mut().append(header::SET_COOKIE, value);
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Files of a snapshot: as they are stored, or assembled and decoded. Memory does not grow with the file.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::body::SizedStream;
+use actix_web::web::{Data, Path};
+use bytes::Bytes;
+use fleethold_format::names::ArchiveName;
+use futures_util::{Stream, StreamExt as _, stream};
+use rustix::fs::OFlags;
+use tokio_util::io::ReaderStream;
+
+use super::caller::PbsCaller;
+use super::envelope::{PbsError, PbsResult};
+use super::locate::{blocking, namespace, snapshot};
+use super::params::Params;
+use crate::jobs::spec::FileSpec;
+use crate::services::content::{self, Download};
+use crate::services::error::ServiceError;
+use crate::services::keys::KeyText;
+use crate::services::stores;
+use crate::state::AppState;
+
+const CONTENT_TYPE: &str = "application/octet-stream";
+/// Bytes read from a stored file at once.
+const PIECE: usize = 256 << 10;
+
+/// The file that `ns`, the three parts of the snapshot and `file-name` mean.
+fn wanted(state: &AppState, store: &str, mut params: Params) -> Result<FileSpec, PbsError> {
+    let (ns, snapshot) = (namespace(&mut params)?, snapshot(&mut params)?);
+    let file: ArchiveName = params.required("file-name")?;
+    params.finish()?;
+    let store = stores::readable(&state.views, store)?.view;
+    Ok(FileSpec {
+        store,
+        ns,
+        snapshot,
+        file: file.to_string(),
+    })
+}
+
+/// `…/download`: the stored file, byte for byte.
+pub(super) async fn stored(
+    _: PbsCaller,
+    state: Data<AppState>,
+    store: Path<String>,
+    params: Params,
+) -> PbsResult {
+    let file = wanted(&state, &store, params)?;
+    let guard = file.store.read();
+    let views = Arc::clone(&state.views);
+    let (snapshot, opened, len) = blocking(&state, move || {
+        let store = content::open(&views, file.store.name.as_str())?;
+        let snapshot = store.store.snapshot(&file.ns, &file.snapshot)?;
+        let (opened, len) = open_stored(&snapshot.dir_path().join(&file.file)).map_err(|error| {
+            ServiceError::not_found("file-missing", format!("cannot open {}: {error}", file.file))
+        })?;
+        Ok((snapshot, opened, len))
+    })
+    .await?;
+    let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(opened), PIECE);
+    // The snapshot's lock and the read lives as long as the stream.
+    let pieces = pieces.map(move |piece| {
+        let _alive = (&snapshot, &guard);
+        piece
+    });
+    Ok(HttpResponse::Ok()
+        .content_type(CONTENT_TYPE)
+        .body(SizedStream::new(len, pieces)))
+}
+
+/// Opens a regular file for reading, never through a link. Blocks.
+fn open_stored(path: &std::path::Path) -> io::Result<(File, u64)> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if meta.is_file() {
+        Ok((file, meta.len()))
+    } else {
+        Err(io::Error::other("not a regular file"))
+    }
+}
+
+/// `…/download-decoded`: the plain bytes; what is encrypted is refused, the server has no key.
+pub(super) async fn decoded(
+    _: PbsCaller,
+    state: Data<AppState>,
+    store: Path<String>,
+    params: Params,
+) -> PbsResult {
+    let file = wanted(&state, &store, params)?;
+    let key = KeyText::default();
+    let Download {
+        mut stream, mut len, ..
+    } = content::download(&state.views, &state.engine, &state.work, file, key).await?;
+    // What is wrong from the first byte on is an error reply, not a broken stream.
+    let refused = |error: fleethold_restore::StreamAborted| PbsError::bad_request(error.reason);
+    let first = stream.next_piece().await.transpose().map_err(refused)?;
+    let second = if first.is_some() {
+        stream.next_piece().await.transpose().map_err(refused)?
+    } else {
+        None
+    };
+    // A blob's length is known once it is decoded: a short one is here as a whole.
+    if len.is_none() && second.is_none() {
+        len = Some(first.as_ref().map_or(0, |piece| piece.len() as u64));
+    }
+    let head: Vec<Bytes> = first.into_iter().chain(second).collect();
+    let pieces = stream::iter(head.into_iter().map(Ok)).chain(stream);
+    Ok(reply(len, pieces.map(|piece| piece.map_err(io::Error::other))))
+}
+
+fn reply(len: Option<u64>, pieces: impl Stream<Item = io::Result<Bytes>> + 'static) -> HttpResponse {
+    let mut reply = HttpResponse::Ok();
+    reply.content_type(CONTENT_TYPE);
+    match len {
+        Some(len) => reply.body(SizedStream::new(len, pieces)),
+        None => reply.streaming(pieces),
+    }
+}

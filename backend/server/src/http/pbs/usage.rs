@@ -1,0 +1,61 @@
+//! `/status/datastore-usage`: all stores at a glance, from what the last look found. One dead disk delays nobody.
+
+use actix_web::web::Data;
+use fleethold_api_types::StoreState;
+use serde::Serialize;
+
+use super::caller::PbsCaller;
+use super::datastore::{BACKEND_TYPE, MOUNT_STATUS};
+use super::envelope::{PbsResult, data};
+use super::params::Params;
+use crate::state::AppState;
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Item {
+    store: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    avail: Option<u64>,
+    mount_status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    backend_type: &'static str,
+}
+
+pub(super) async fn list(_: PbsCaller, state: Data<AppState>, params: Params) -> PbsResult {
+    params.finish()?;
+    let stores = state.views.stores.load();
+    let items = stores.list.iter().map(|handle| {
+        let published = handle.view.published();
+        let row = &published.row;
+        // What cannot be read now has no figures, old ones neither; what was not looked at yet has none either.
+        let (usage, error) = match row.state {
+            StoreState::Offline => (
+                None,
+                Some(row.reason.clone().unwrap_or_else(|| "offline".to_owned())),
+            ),
+            _ if row
+                .maintenance
+                .as_ref()
+                .is_some_and(|mode| mode.mode != "read-only") =>
+            {
+                (None, row.reason.clone())
+            }
+            _ => (row.usage, None),
+        };
+        Item {
+            store: row.name.clone(),
+            total: usage.map(|usage| usage.total_bytes),
+            used: usage.map(|usage| usage.used_bytes),
+            avail: usage.map(|usage| usage.available_bytes),
+            mount_status: MOUNT_STATUS,
+            error,
+            backend_type: BACKEND_TYPE,
+        }
+    });
+    data(&items.collect::<Vec<_>>())
+}

@@ -1,0 +1,13 @@
+//! Figures over all stores.
+
+use actix_web::{HttpResponse, web};
+use fleethold_api_types::FleetSummary;
+
+use crate::auth::session::Caller;
+use crate::state::AppState;
+
+/// `GET /api/v1/fleet/summary`.
+#[utoipa::path(get, path = "/api/v1/fleet/summary", tag = "stores", responses((status = 200, body = FleetSummary)))]
+pub async fn summary(state: web::Data<AppState>, _caller: Caller) -> HttpResponse {
+    HttpResponse::Ok().json(state.views.summary())
+}

@@ -1,0 +1,138 @@
+//! Restores.
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use fleethold_api_types::{
+    CreateRestore, HistorySamples, Job, JobLog, JobState, Page, PlanRequest, RestorePlan,
+};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::stores::blocking;
+use crate::auth::session::Caller;
+use crate::http::problem::ApiResult;
+use crate::services::paging::PageRequest;
+use crate::services::{plans, restores};
+use crate::state::AppState;
+
+/// `POST /api/v1/restores` → 202 with the queued job and its `Location`.
+#[utoipa::path(post, path = "/api/v1/restores", tag = "restores", request_body(content = CreateRestore,
+    example = json!({"source": {"store": "golden", "snapshot": "vm/100/2024-05-01T10:00:00Z",
+        "archive": "drive-scsi0.img"}, "target": {"kind": "file", "path": "vm-100-scsi0.raw"}, "sha256": true})),
+    responses((status = 202, body = Job, headers(("Location" = String))),
+        (status = 404, body = fleethold_api_types::Problem), (status = 409, body = fleethold_api_types::Problem),
+        (status = 422, body = fleethold_api_types::Problem), (status = 503, body = fleethold_api_types::Problem)))]
+pub async fn create(
+    state: web::Data<AppState>,
+    caller: Caller,
+    body: web::Json<CreateRestore>,
+) -> ApiResult<HttpResponse> {
+    let job = restores::create(&state, body.into_inner(), caller.authid).await?;
+    let location = format!("/api/v1/restores/{}", job.id);
+    Ok(HttpResponse::Accepted()
+        .insert_header((header::LOCATION, location))
+        .json(job))
+}
+
+/// Query of [`list`].
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Only in this state.
+    state: Option<JobState>,
+    /// From the page before.
+    cursor: Option<String>,
+    /// Entries a page.
+    limit: Option<usize>,
+}
+
+/// `GET /api/v1/restores`: queued, running and lately ended ones, the newest first.
+#[utoipa::path(get, path = "/api/v1/restores", tag = "restores", params(ListQuery),
+    responses((status = 200, body = Page<Job>)))]
+pub async fn list(
+    state: web::Data<AppState>,
+    _caller: Caller,
+    query: web::Query<ListQuery>,
+) -> ApiResult<HttpResponse> {
+    let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
+    Ok(HttpResponse::Ok().json(restores::list(&state, query.state, &page)?))
+}
+
+/// `GET /api/v1/restores/{id}`.
+#[utoipa::path(get, path = "/api/v1/restores/{id}", tag = "restores",
+    responses((status = 200, body = Job), (status = 404, body = fleethold_api_types::Problem)))]
+pub async fn get(
+    state: web::Data<AppState>,
+    _caller: Caller,
+    id: web::Path<Uuid>,
+) -> ApiResult<HttpResponse> {
+    Ok(HttpResponse::Ok().json(restores::get(&state, *id).await?))
+}
+
+/// `DELETE /api/v1/restores/{id}` or `POST …/cancel`: asks the restore to stop; it has stopped when its state says so.
+#[utoipa::path(delete, path = "/api/v1/restores/{id}", tag = "restores",
+    responses((status = 202, body = Job), (status = 404, body = fleethold_api_types::Problem),
+        (status = 409, body = fleethold_api_types::Problem)))]
+pub async fn cancel(
+    state: web::Data<AppState>,
+    caller: Caller,
+    id: web::Path<Uuid>,
+) -> ApiResult<HttpResponse> {
+    Ok(HttpResponse::Accepted().json(restores::cancel(&state, *id, &caller.authid).await?))
+}
+
+/// Query of [`log`].
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct LogQuery {
+    /// Lines behind this one; 0 for all.
+    #[serde(default)]
+    after: u64,
+}
+
+/// `GET /api/v1/restores/{id}/log?after=`.
+#[utoipa::path(get, path = "/api/v1/restores/{id}/log", tag = "restores", params(LogQuery),
+    responses((status = 200, body = JobLog)))]
+pub async fn log(
+    state: web::Data<AppState>,
+    _caller: Caller,
+    id: web::Path<Uuid>,
+    query: web::Query<LogQuery>,
+) -> ApiResult<HttpResponse> {
+    Ok(HttpResponse::Ok().json(restores::log(&state, *id, query.after).await?))
+}
+
+/// Query of [`samples`].
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct SamplesQuery {
+    /// Points at most, for ended restores.
+    pub(super) points: Option<u32>,
+}
+
+/// `GET /api/v1/restores/{id}/samples`.
+#[utoipa::path(get, path = "/api/v1/restores/{id}/samples", tag = "restores", params(SamplesQuery),
+    responses((status = 200, body = HistorySamples)))]
+pub async fn samples(
+    state: web::Data<AppState>,
+    _caller: Caller,
+    id: web::Path<Uuid>,
+    query: web::Query<SamplesQuery>,
+) -> ApiResult<HttpResponse> {
+    Ok(HttpResponse::Ok().json(restores::samples(&state, *id, query.points).await?))
+}
+
+/// `POST /api/v1/restores/plan`: what a restore would do.
+#[utoipa::path(post, path = "/api/v1/restores/plan", tag = "restores", request_body(content = PlanRequest,
+    example = json!({"source": {"store": "golden", "snapshot": "vm/100/2024-05-01T10:00:00Z",
+        "archive": "drive-scsi0.img"}})),
+    responses((status = 200, body = RestorePlan), (status = 404, body = fleethold_api_types::Problem),
+        (status = 422, body = fleethold_api_types::Problem)))]
+pub async fn plan(
+    state: web::Data<AppState>,
+    _caller: Caller,
+    body: web::Json<PlanRequest>,
+) -> ApiResult<HttpResponse> {
+    let request = body.into_inner();
+    Ok(HttpResponse::Ok().json(blocking(&state, move |views| plans::plan(views, request)).await?))
+}

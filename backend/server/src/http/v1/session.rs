@@ -1,0 +1,125 @@
+//! Log in, log out, renew, change the password.
+
+use actix_web::cookie::{Cookie, SameSite, time::Duration};
+use actix_web::{HttpRequest, HttpResponse, web};
+use fleethold_api_types::{ChangePassword, LoginRequest, Session};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use time::OffsetDateTime;
+use zeroize::Zeroizing;
+
+use crate::auth::session::{Caller, SignedIn};
+use crate::auth::ticket::TICKET_LIFETIME_S;
+use crate::clock;
+use crate::http::extract::{COOKIE, HOST_COOKIE, address, ticket_of};
+use crate::http::problem::ApiResult;
+use crate::services::error::ServiceError;
+use crate::state::AppState;
+
+/// `POST /api/v1/session`: the ticket goes into a cookie that scripts cannot read, the CSRF token into the body.
+#[utoipa::path(post, path = "/api/v1/session", tag = "session", request_body(content = LoginRequest,
+    example = json!({"user": "admin@pbs", "password": "correct horse battery staple"})),
+    responses((status = 200, body = Session), (status = 401, body = fleethold_api_types::Problem),
+        (status = 429, body = fleethold_api_types::Problem)))]
+pub async fn log_in(
+    state: web::Data<AppState>,
+    request: HttpRequest,
+    body: web::Json<LoginRequest>,
+) -> ApiResult<HttpResponse> {
+    let LoginRequest { user, password } = body.into_inner();
+    let signed_in = state
+        .sessions
+        .log_in(&user, Zeroizing::new(password), address(&request))
+        .await?;
+    reply(signed_in)
+}
+
+/// `GET /api/v1/session`: who is signed in, and a fresh CSRF token for the page.
+#[utoipa::path(get, path = "/api/v1/session", tag = "session",
+    responses((status = 200, body = Session), (status = 401, body = fleethold_api_types::Problem)))]
+pub async fn get(state: web::Data<AppState>, caller: Caller) -> ApiResult<HttpResponse> {
+    let csrf_token = state.sessions.csrf_for(&caller)?;
+    let expires = caller
+        .expires()
+        .unwrap_or_else(|| clock::epoch() + TICKET_LIFETIME_S);
+    Ok(HttpResponse::Ok().json(Session {
+        user: caller.authid.to_string(),
+        csrf_token,
+        expires_at: moment(expires)?,
+    }))
+}
+
+/// `DELETE /api/v1/session`: ends the ticket and removes the cookie.
+#[utoipa::path(delete, path = "/api/v1/session", tag = "session", responses((status = 204)))]
+pub async fn log_out(state: web::Data<AppState>, request: HttpRequest, _caller: Caller) -> HttpResponse {
+    if let Some(ticket) = ticket_of(&request) {
+        state.sessions.log_out(&ticket);
+    }
+    let mut reply = HttpResponse::NoContent();
+    for name in [HOST_COOKIE, COOKIE] {
+        let mut cookie = build_cookie(name, String::new());
+        cookie.make_removal();
+        reply.cookie(cookie);
+    }
+    reply.finish()
+}
+
+/// `POST /api/v1/session/renew`: a fresh ticket before the old one ends.
+#[utoipa::path(post, path = "/api/v1/session/renew", tag = "session", responses((status = 200, body = Session)))]
+pub async fn renew(state: web::Data<AppState>, caller: Caller) -> ApiResult<HttpResponse> {
+    reply(state.sessions.renew(&caller)?)
+}
+
+/// `POST /api/v1/session/password`: changes the caller's password and ends its other sessions.
+#[utoipa::path(post, path = "/api/v1/session/password", tag = "session", request_body(content = ChangePassword,
+    example = json!({"current_password": "old secret", "new_password": "a better secret"})),
+    responses((status = 200, body = Session), (status = 403, body = fleethold_api_types::Problem),
+        (status = 422, body = fleethold_api_types::Problem)))]
+pub async fn change_password(
+    state: web::Data<AppState>,
+    request: HttpRequest,
+    caller: Caller,
+    body: web::Json<ChangePassword>,
+) -> ApiResult<HttpResponse> {
+    let ChangePassword {
+        current_password,
+        new_password,
+    } = body.into_inner();
+    let (current, new) = (Zeroizing::new(current_password), Zeroizing::new(new_password));
+    reply(
+        state
+            .sessions
+            .change_password(&caller, current, new, address(&request))
+            .await?,
+    )
+}
+
+fn reply(signed_in: SignedIn) -> ApiResult<HttpResponse> {
+    let SignedIn {
+        user,
+        ticket,
+        csrf,
+        expires,
+    } = signed_in;
+    let encoded = utf8_percent_encode(&ticket, NON_ALPHANUMERIC).to_string();
+    let mut cookie = build_cookie(HOST_COOKIE, encoded);
+    cookie.set_max_age(Duration::seconds(TICKET_LIFETIME_S));
+    let session = Session {
+        user: user.to_string(),
+        csrf_token: csrf,
+        expires_at: moment(expires)?,
+    };
+    Ok(HttpResponse::Ok().cookie(cookie).json(session))
+}
+
+fn build_cookie(name: &'static str, value: String) -> Cookie<'static> {
+    Cookie::build(name, value)
+        .path("/")
+        .secure(true)
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .finish()
+}
+
+fn moment(epoch: i64) -> Result<OffsetDateTime, ServiceError> {
+    OffsetDateTime::from_unix_timestamp(epoch).map_err(ServiceError::internal)
+}

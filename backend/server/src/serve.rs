@@ -1,0 +1,352 @@
+//! The server from its start to its end.
+//!
+//! ```text
+//! secrets, TLS, users ─▶ tasks and records (interrupted ones settled) ─▶ fleet ─▶ database (may be away) ─▶ actors
+//!    ─▶ listener ─▶ ready file … signal ─▶ feed closed ─▶ restores interrupted, on disk ─▶ listener ─▶ database
+//! ```
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Actor as _;
+use actix_web::middleware::{Compress, NormalizePath, TrailingSlash, from_fn};
+use actix_web::{App, HttpServer, web};
+use anyhow::Context as _;
+use fleethold_fleet::Fleet;
+use fleethold_history::{Database, DatabaseConfig, Machine, Recorder, RecorderConfig};
+use fleethold_restore::{EngineConfig, RestoreEngine};
+use tokio::runtime::{self, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_actix_web::TracingLogger;
+
+use crate::actors::events::{self, EventHub};
+use crate::actors::fleet::{self, FleetActor, NoteGeneration};
+use crate::actors::jobs::{self, JobsActor};
+use crate::auth::csrf::CsrfKey;
+use crate::auth::session::Sessions;
+use crate::auth::ticket::TicketKey;
+use crate::auth::users::UserStore;
+use crate::jobs::history_rows::History;
+use crate::jobs::record::JobRecords;
+use crate::jobs::run::Runner;
+use crate::jobs::task_files::TaskFiles;
+use crate::jobs::{durable, recovery};
+use crate::services::targets::Targets;
+use crate::services::{scanner, sessions};
+use crate::settings::Settings;
+use crate::state::AppState;
+use crate::tls::{self, OwnCertificate};
+use crate::views::{Downloads, StoreTable, Views};
+use crate::{clock, http};
+
+/// The configuration is looked at this often, should a change have gone unnoticed.
+const CONFIG_TTL: Duration = Duration::from_secs(30);
+/// How long restores may take to stop.
+const JOBS_GRACE: Duration = Duration::from_secs(15);
+/// How long requests under way may take to end, in seconds.
+const REQUESTS_GRACE_S: u64 = 5;
+/// Threads for work that blocks: disks, hashes, task files.
+const BLOCKING_THREADS: usize = 128;
+
+/// What is said when starting, beside the settings.
+#[derive(Debug, Clone, Default)]
+pub struct ServeOptions {
+    /// Written once the server answers: `{url, fingerprint, pid, user, password_file}`.
+    pub ready_file: Option<PathBuf>,
+}
+
+/// Runs the server in an actix system of its own until a signal ends it.
+///
+/// # Errors
+/// When anything it needs at the start is not there. PostgreSQL is not needed at the start.
+pub fn start(settings: Settings, options: ServeOptions) -> anyhow::Result<()> {
+    actix_web::rt::System::new().block_on(run(settings, options))
+}
+
+/// As [`start`], inside an actix system.
+///
+/// # Errors
+/// As [`start`].
+pub async fn run(settings: Settings, options: ServeOptions) -> anyhow::Result<()> {
+    raise_fd_limit();
+    let work = runtime::Builder::new_multi_thread()
+        .worker_threads(settings.cpu_threads.clamp(2, 8))
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("fleethold-work")
+        .enable_all()
+        .build()
+        .context("cannot start the threads for restores")?;
+    let result = serve(settings, options, work.handle().clone()).await;
+    Runtime::shutdown_background(work);
+    result
+}
+
+async fn serve(settings: Settings, options: ServeOptions, work: runtime::Handle) -> anyhow::Result<()> {
+    let state_dir = settings.state_dir.clone();
+    for folder in [&settings.state_dir, &settings.config_dir, &settings.run_dir] {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let node = node_name();
+    let own = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(certificate), Some(key)) => Some(OwnCertificate {
+            certificate: certificate.clone(),
+            key: key.clone(),
+        }),
+        _ => None,
+    };
+    let identity = tls::load(&state_dir, own.as_ref(), &node)?;
+    let users = Arc::new(UserStore::open(&settings.config_dir)?);
+    sessions::first_start(&users, &state_dir)?;
+    let sessions = Sessions::new(
+        users,
+        TicketKey::load_or_create(&settings.config_dir)?,
+        CsrfKey::load_or_create(&settings.config_dir)?,
+    );
+
+    let targets = Arc::new(Targets::open(&settings.restore_roots, &settings.allow_devices)?);
+    let task_folder = state_dir.join("tasks");
+    let tasks = Arc::new(
+        TaskFiles::open(&task_folder, &node)
+            .with_context(|| format!("cannot open the tasks in {}", task_folder.display()))?,
+    );
+    let records = JobRecords::open(&task_folder).context("cannot open the records of restores")?;
+    let engine = RestoreEngine::new(EngineConfig {
+        memory_bytes: settings.memory_bytes,
+        cpu_threads: settings.cpu_threads,
+    })?;
+
+    let database = {
+        let config = match &settings.database_url {
+            Some(url) => DatabaseConfig::External(url.clone()),
+            None => DatabaseConfig::Private {
+                state_dir: state_dir.clone(),
+            },
+        };
+        let _inside = work.enter();
+        Database::start(config)
+    };
+    let machine = Machine::detect(&state_dir);
+    let recorder = work
+        .spawn(Recorder::start(
+            RecorderConfig::in_state_dir(&state_dir),
+            machine.clone(),
+            Arc::clone(&database),
+        ))
+        .await??;
+
+    let views = Arc::new(Views {
+        fleet: Fleet::open(&settings.config_dir),
+        stores: StoreTable::default(),
+        jobs: crate::jobs::table::JobTable::default(),
+        database: Arc::clone(&database),
+        recorder: Arc::clone(&recorder),
+        downloads: Downloads::default(),
+        feed: events::FeedStats::default(),
+    });
+    let history = History {
+        recorder: Arc::clone(&recorder),
+        machine,
+        memory_bytes: settings.memory_bytes,
+    };
+    settle_interrupted(&records, &targets, &views, &history, &work).await?;
+
+    let fleet = FleetActor::new(Arc::clone(&views), settings.cpu_threads.clamp(1, 4)).start();
+    fleet
+        .send(NoteGeneration)
+        .await
+        .context("the fleet's actor did not start")?;
+    let watch = {
+        let fleet = fleet.clone();
+        // A full mailbox holds the same message already.
+        views
+            .fleet
+            .watch(CONFIG_TTL, move |_| drop(fleet.try_send(NoteGeneration)))?
+    };
+    let runner = Arc::new(Runner {
+        views: Arc::clone(&views),
+        records: records.clone(),
+        engine: engine.clone(),
+        targets: Arc::clone(&targets),
+        history,
+        stopping: false.into(),
+    });
+    let jobs = JobsActor::new(runner, Arc::clone(&tasks), work.clone(), settings.memory_bytes).start();
+    let events = EventHub::new(Arc::clone(&views)).start();
+    let stop_scanning = CancellationToken::new();
+    work.spawn(scanner::run(Arc::clone(&views), stop_scanning.clone()));
+
+    let state = web::Data::new(AppState {
+        views,
+        sessions,
+        engine,
+        targets,
+        tasks,
+        records,
+        fleet: fleet.clone(),
+        jobs: jobs.clone(),
+        events: events.clone(),
+        work: work.clone(),
+        node,
+        fingerprint: identity.fingerprint.clone(),
+        started_at: clock::now(),
+        settings,
+    });
+    let (server, address) = listen(state.clone(), identity.config)?;
+    let handle = server.handle();
+    let listening = actix_web::rt::spawn(server);
+    announce(&state, address, &options)?;
+
+    wait_for_signal().await?;
+    tracing::info!("shutting down");
+    stop_scanning.cancel();
+    drop(watch);
+    // Streams that never end would hold the listener's shutdown.
+    events
+        .send(events::Close)
+        .await
+        .context("the live feed did not close")?;
+    let stopped = jobs
+        .send(jobs::Shutdown)
+        .await
+        .context("the restores' actor is gone")?;
+    if tokio::time::timeout(JOBS_GRACE, stopped).await.is_err() {
+        tracing::warn!("restores did not stop in time; they will be found interrupted at the next start");
+    }
+    jobs.do_send(jobs::Stop);
+    handle.stop(true).await;
+    listening.await?.context("the listener failed")?;
+    fleet.do_send(fleet::Stop);
+    work.spawn(async move {
+        recorder.stop().await;
+        database.stop().await;
+    })
+    .await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Restores of the process before become interrupted ones, on disk, in memory and in the history.
+async fn settle_interrupted(
+    records: &JobRecords,
+    targets: &Arc<Targets>,
+    views: &Arc<Views>,
+    history: &History,
+    work: &runtime::Handle,
+) -> anyhow::Result<()> {
+    let (records, targets, shown) = (records.clone(), Arc::clone(targets), Arc::clone(views));
+    let interrupted = work
+        .spawn_blocking(move || recovery::recover(&records, &targets, &shown.jobs))
+        .await?
+        .context("cannot bring the records of restores up to date")?;
+    for job in &interrupted {
+        history.finished(job, false).await;
+    }
+    if let Err(error) = history.recorder.mark_interrupted(&[]).await {
+        tracing::warn!(%error, "the history took no note of the restart");
+    }
+    Ok(())
+}
+
+fn listen(
+    state: web::Data<AppState>,
+    tls: rustls::ServerConfig,
+) -> anyhow::Result<(actix_web::dev::Server, SocketAddr)> {
+    let wanted = state.settings.listen;
+    let listener = TcpListener::bind(wanted).with_context(|| format!("cannot listen on {wanted}"))?;
+    let address = listener.local_addr()?;
+    let workers = state.settings.cpu_threads.clamp(2, 8);
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(state.clone())
+            .wrap(Compress::default())
+            .wrap(from_fn(http::headers::stamp))
+            .wrap(TracingLogger::default())
+            .wrap(NormalizePath::new(TrailingSlash::MergeOnly))
+            .configure(http::configure)
+    })
+    .workers(workers)
+    .shutdown_timeout(REQUESTS_GRACE_S)
+    .disable_signals()
+    .listen_rustls_0_23(listener, tls)
+    .with_context(|| format!("cannot serve on {address}"))?
+    .run();
+    Ok((server, address))
+}
+
+/// Says where the server is: on standard output for people, in the ready file for programs.
+fn announce(state: &AppState, address: SocketAddr, options: &ServeOptions) -> anyhow::Result<()> {
+    let host = match address {
+        address if address.ip().is_unspecified() => format!("localhost:{}", address.port()),
+        address => address.to_string(),
+    };
+    let url = format!("https://{host}");
+    let password_file = Some(sessions::password_file(&state.settings.state_dir)).filter(|path| path.exists());
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Fleethold answers at {url}")?;
+    writeln!(out, "certificate fingerprint (SHA-256): {}", state.fingerprint)?;
+    if let Some(path) = &password_file {
+        writeln!(
+            out,
+            "user {}, password in {}",
+            sessions::FIRST_USER,
+            path.display()
+        )?;
+    }
+    out.flush()?;
+    if let Some(path) = &options.ready_file {
+        let ready = serde_json::json!({
+            "url": url,
+            "fingerprint": state.fingerprint,
+            "pid": std::process::id(),
+            "user": password_file.as_ref().map(|_| sessions::FIRST_USER),
+            "password_file": password_file,
+        });
+        durable::replace(path, format!("{ready}\n").as_bytes())
+            .with_context(|| format!("cannot write the ready file {}", path.display()))?;
+    }
+    tracing::info!(%url, fingerprint = %state.fingerprint, "ready");
+    Ok(())
+}
+
+async fn wait_for_signal() -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// The short host name, as task ids and certificates want it.
+fn node_name() -> String {
+    let name = rustix::system::uname();
+    let name = name.nodename().to_string_lossy();
+    let short: String = name
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .collect();
+    let short = short.trim_matches('-');
+    if short.is_empty() {
+        "localhost".to_owned()
+    } else {
+        short.to_owned()
+    }
+}
+
+/// Each browser and each fetch in flight takes a descriptor; the soft limit is often 1,024.
+fn raise_fd_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}

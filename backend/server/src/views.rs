@@ -1,0 +1,242 @@
+//! What everybody may read without asking an actor: published snapshots of the stores, the jobs and the server's health.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use actix::Addr;
+use arc_swap::ArcSwap;
+use fleethold_api_types::{FleetSummary, Health, StoreRow, StoreState};
+use fleethold_fleet::{Fleet, StoreEntry};
+use fleethold_format::names::DatastoreName;
+use fleethold_history::{Database, Recorder};
+use parking_lot::Mutex;
+
+use crate::actors::events::FeedStats;
+use crate::actors::store::StoreActor;
+use crate::jobs::table::JobTable;
+use crate::services::health;
+
+/// A store's row and the file system it lies on.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// As the API shows it.
+    pub row: StoreRow,
+    /// Device number of its file system, once looked at: stores on one file system share its space.
+    pub file_system: Option<u64>,
+}
+
+/// One store: what it published, and its actor for changes.
+pub struct StoreView {
+    /// Its name.
+    pub name: DatastoreName,
+    entry: ArcSwap<StoreEntry>,
+    published: ArcSwap<Published>,
+    /// Reads under way: listings, downloads, restores.
+    pub reads: AtomicU64,
+}
+
+impl StoreView {
+    /// A view of `entry` that shows `published`.
+    #[must_use]
+    pub fn new(entry: Arc<StoreEntry>, published: Published) -> Self {
+        Self {
+            name: entry.name.clone(),
+            entry: ArcSwap::new(entry),
+            published: ArcSwap::from_pointee(published),
+            reads: AtomicU64::new(0),
+        }
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub fn entry(&self) -> Arc<StoreEntry> {
+        self.entry.load_full()
+    }
+
+    /// Its row.
+    #[must_use]
+    pub fn published(&self) -> Arc<Published> {
+        self.published.load_full()
+    }
+
+    /// Notes a read for as long as the guard lives.
+    #[must_use]
+    pub fn read(self: &Arc<Self>) -> ReadGuard {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        ReadGuard(Arc::clone(self))
+    }
+}
+
+/// A read under way.
+pub struct ReadGuard(Arc<StoreView>);
+
+impl Drop for ReadGuard {
+    fn drop(&mut self) {
+        self.0.reads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A store's view and its actor.
+#[derive(Clone)]
+pub struct StoreHandle {
+    /// What it published.
+    pub view: Arc<StoreView>,
+    /// Who changes it.
+    pub actor: Addr<StoreActor>,
+}
+
+/// All stores of the fleet in the order of datastore.cfg's names.
+#[derive(Default)]
+pub struct StoreTable {
+    stores: ArcSwap<Stores>,
+    changed: Mutex<BTreeSet<DatastoreName>>,
+    fleet_changed: AtomicBool,
+}
+
+/// The stores of one generation.
+#[derive(Default)]
+pub struct Stores {
+    /// In order of name.
+    pub list: Vec<StoreHandle>,
+    by_name: HashMap<DatastoreName, usize>,
+}
+
+impl Stores {
+    /// The store called `name`.
+    #[must_use]
+    pub fn get(&self, name: &DatastoreName) -> Option<&StoreHandle> {
+        self.by_name.get(name).and_then(|at| self.list.get(*at))
+    }
+}
+
+impl StoreTable {
+    /// The stores there are now.
+    #[must_use]
+    pub fn load(&self) -> Arc<Stores> {
+        self.stores.load_full()
+    }
+
+    /// Publishes another set of stores.
+    pub fn replace(&self, mut list: Vec<StoreHandle>) {
+        list.sort_by(|a, b| a.view.name.cmp(&b.view.name));
+        let by_name = list
+            .iter()
+            .enumerate()
+            .map(|(at, handle)| (handle.view.name.clone(), at))
+            .collect();
+        self.stores.store(Arc::new(Stores { list, by_name }));
+        self.fleet_changed.store(true, Ordering::Release);
+    }
+
+    /// Publishes a store's row (called by its actor only).
+    pub fn publish(&self, view: &StoreView, entry: Arc<StoreEntry>, published: Published) {
+        view.entry.store(entry);
+        let before = view.published.swap(Arc::new(published));
+        if before.row != view.published.load().row {
+            self.changed.lock().insert(view.name.clone());
+        }
+    }
+
+    /// Rows that changed since they were last taken, at most `max`; the rest is taken next time.
+    #[must_use]
+    pub fn take_changed(&self, max: usize) -> Vec<StoreRow> {
+        let mut changed = self.changed.lock();
+        let rest = changed
+            .iter()
+            .nth(max)
+            .cloned()
+            .map(|first| changed.split_off(&first))
+            .unwrap_or_default();
+        let names = std::mem::replace(&mut *changed, rest);
+        drop(changed);
+        let stores = self.load();
+        names
+            .iter()
+            .filter_map(|name| Some(stores.get(name)?.view.published().row.clone()))
+            .collect()
+    }
+
+    /// Whether stores appeared or went since the last call.
+    #[must_use]
+    pub fn take_fleet_changed(&self) -> bool {
+        self.fleet_changed.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// Downloads since the start.
+#[derive(Default)]
+pub struct Downloads {
+    /// Completed ones.
+    pub completed: AtomicU64,
+    /// Their plain bytes.
+    pub bytes: AtomicU64,
+}
+
+/// Everything that is published.
+pub struct Views {
+    /// Configuration.
+    pub fleet: Fleet,
+    /// Stores.
+    pub stores: StoreTable,
+    /// Jobs.
+    pub jobs: JobTable,
+    /// Database.
+    pub database: Arc<Database>,
+    /// What goes to the database, now or later.
+    pub recorder: Arc<Recorder>,
+    /// Downloads completed and their bytes.
+    pub downloads: Downloads,
+    /// Figures of the live feed.
+    pub feed: FeedStats,
+}
+
+impl Views {
+    /// Figures over the whole fleet; touches no file.
+    #[must_use]
+    pub fn summary(&self) -> FleetSummary {
+        let stores = self.stores.load();
+        let (queued_jobs, running_jobs, restore_bytes_per_s) = self.jobs.load();
+        let mut summary = FleetSummary {
+            stores: stores.list.len() as u64,
+            queued_jobs,
+            running_jobs,
+            restore_bytes_per_s,
+            config_problem: health::config_problem(&self.fleet),
+            ..FleetSummary::default()
+        };
+        let mut seen = BTreeSet::new();
+        for handle in &stores.list {
+            let published = handle.view.published();
+            let row = &published.row;
+            *match row.state {
+                StoreState::Unknown => &mut summary.unknown,
+                StoreState::Ok => &mut summary.ok,
+                StoreState::Maintenance => &mut summary.maintenance,
+                StoreState::Warning => &mut summary.warning,
+                StoreState::Error => &mut summary.error,
+                StoreState::Offline => &mut summary.offline,
+            } += 1;
+            summary.snapshots += row.snapshots.unwrap_or(0);
+            if let (Some(usage), Some(device)) = (row.usage, published.file_system)
+                && seen.insert(device)
+            {
+                summary.total_bytes += usage.total_bytes;
+                summary.used_bytes += usage.used_bytes;
+            }
+        }
+        summary
+    }
+
+    /// Counts a download that was completed.
+    pub fn count_download(&self, bytes: u64) {
+        self.downloads.completed.fetch_add(1, Ordering::Relaxed);
+        self.downloads.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Health of the server; touches no file.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        health::health(&self.fleet, &self.database, &self.recorder)
+    }
+}
