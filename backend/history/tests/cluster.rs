@@ -33,7 +33,7 @@ async fn starts_stops_and_keeps_its_data() {
     let row = record_one(state.path(), &database).await;
 
     let pg = state.path().join("pg");
-    for dir in [pg.clone(), pg.join("data"), pg.join("sock")] {
+    for dir in [pg.join("data"), pg.join("sock")] {
         assert_eq!(dir.metadata().unwrap().mode() & 0o777, 0o700, "{}", dir.display());
         assert_ne!(dir.metadata().unwrap().uid(), 0, "{}", dir.display());
     }
@@ -93,7 +93,7 @@ async fn running_orphan_is_adopted_and_stopped() {
     // What a fleethold leaves whose postgres outlived it.
     let pg = state.path().canonicalize().unwrap().join("pg");
     let postgres = program("postgres");
-    let owner = pg.metadata().unwrap();
+    let owner = pg.join("data").metadata().unwrap();
     let mut command = Command::new(postgres);
     command
         .current_dir(&pg)

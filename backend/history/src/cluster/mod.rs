@@ -1,10 +1,10 @@
 //! A PostgreSQL of our own, beside the server and for it alone.
 //!
 //! ```text
-//! <state>/pg/          0700, of the service user
+//! <state>/pg/          ours; 0711 if the service user is another
 //!   lock               flock: one fleethold a state directory
-//!   data/  data.new/   the cluster; the second name while initdb works
-//!   sock/              0700: whoever gets in is trusted (or a short name in /tmp, noted in `socket-dir`)
+//!   data/  data.new/   0700, of the service user: the cluster; the second name while initdb works
+//!   sock/              likewise: whoever gets in is trusted (or a short name in /tmp, noted in `socket-dir`)
 //!   dist/VERSION/      downloaded binaries, if the system has none
 //! ```
 //!
@@ -49,7 +49,7 @@ impl Home {
         let dir = state_dir.join("pg");
         let user = ServiceUser::find()?;
         user.check_reaches(&dir)?;
-        user.own_dir(&dir)?;
+        user.enclosing_dir(&dir)?;
         let path = dir.join("lock");
         let lock = File::options()
             .create(true)

@@ -1,6 +1,6 @@
 //! Which user the cluster runs as. PostgreSQL refuses root.
 
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -102,10 +102,20 @@ impl ServiceUser {
         mode & bit != 0
     }
 
-    /// Makes `dir` a folder with mode 0700 of this user. A folder root left behind half made is taken over, one of
-    /// anybody else is refused.
+    /// Makes `dir` a folder with mode 0700 of this user.
     pub(crate) fn own_dir(&self, dir: &Path) -> Result<(), ClusterError> {
-        use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+        self.make_dir(dir, self.uid, 0o700)
+    }
+
+    /// Makes `dir` a folder of ours that this user can pass through and not change: what we write in it as root must
+    /// not be led elsewhere by a link of somebody else.
+    pub(crate) fn enclosing_dir(&self, dir: &Path) -> Result<(), ClusterError> {
+        let mode = if self.switch { 0o711 } else { 0o700 };
+        self.make_dir(dir, rustix::process::geteuid().as_raw(), mode)
+    }
+
+    /// A folder that root left behind half made is taken over, one of anybody else is refused.
+    fn make_dir(&self, dir: &Path, owner: u32, mode: u32) -> Result<(), ClusterError> {
         match std::fs::DirBuilder::new().mode(0o700).create(dir) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(ClusterError::Io {
@@ -125,19 +135,19 @@ impl ServiceUser {
                 expected: "a directory",
             });
         }
-        if self.switch && meta.uid() == 0 {
+        if meta.uid() != owner {
+            if !self.switch || meta.uid() != 0 {
+                return Err(ClusterError::WrongOwner {
+                    path: dir.to_owned(),
+                    found: meta.uid(),
+                    expected: owner,
+                });
+            }
             std::os::unix::fs::chown(dir, Some(self.uid), Some(self.gid))
                 .map_err(ClusterError::io("give away", dir))?;
-        } else if meta.uid() != self.uid {
-            return Err(ClusterError::WrongOwner {
-                path: dir.to_owned(),
-                found: meta.uid(),
-                expected: self.uid,
-                user: self.name.clone(),
-            });
         }
-        if meta.mode() & 0o7777 != 0o700 {
-            std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))
+        if meta.mode() & 0o7777 != mode {
+            std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode))
                 .map_err(ClusterError::io("set the mode of", dir))?;
         }
         Ok(())
