@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use fleethold_format::escape::escape;
 use fleethold_format::names::{Namespace, SnapshotPath};
+use fleethold_format::section_config::{Section, SectionConfig};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -30,12 +31,15 @@ const ATTEMPTS: usize = 10;
 pub struct PbsHost {
     /// Its run-time directory.
     pub run_dir: PathBuf,
+    /// Its list of datastores: locks go by its names, and ours may differ.
+    pub config: PathBuf,
 }
 
 impl Default for PbsHost {
     fn default() -> Self {
         Self {
             run_dir: PathBuf::from("/run/proxmox-backup"),
+            config: PathBuf::from("/etc/proxmox-backup/datastore.cfg"),
         }
     }
 }
@@ -112,7 +116,11 @@ impl SnapshotLock {
                 .and_then(|dir| lock_shared(File::from(dir.into_fd())));
             (dir.path().to_owned(), own)
         } else {
-            let path = lock_path(run_dir, store, ns, snapshot);
+            let name = match pbs_name(store) {
+                Ok(name) => name,
+                Err(reason) => return Ok(not_locked(Some(reason))),
+            };
+            let path = lock_path(run_dir, &name, ns, snapshot);
             let file = take(run_dir, &path);
             (path, file)
         };
@@ -130,9 +138,44 @@ impl SnapshotLock {
     }
 }
 
+/// What PBS calls the store, by the path in its configuration; without a configuration, what we call it.
+fn pbs_name(store: &Datastore) -> Result<String, String> {
+    let config = &store.pbs().config;
+    let text = match std::fs::read_to_string(config) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(store.name().to_string()),
+        Err(error) => return Err(format!("cannot read {}: {error}", config.display())),
+    };
+    let sections = SectionConfig::parse(&text)
+        .map_err(|error| format!("{}: {error}", config.display()))?
+        .sections;
+    // A path that cannot be resolved is compared as it stands.
+    let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let ours = resolve(store.path());
+    let same = |section: &&Section| {
+        // On removable media the path is relative to the mount point (CONFIG.md §2).
+        let removable = section.get_all("backing-device").next().is_some();
+        let path = section.get_all("path").next().unwrap_or_default();
+        let path = if removable {
+            Path::new("/mnt/datastore").join(&section.id)
+        } else {
+            path.into()
+        };
+        section.ty == "datastore" && resolve(&path) == ours
+    };
+    match sections.iter().find(same) {
+        Some(section) => Ok(section.id.clone()),
+        None => Err(format!(
+            "{} has no datastore at {}",
+            config.display(),
+            ours.display()
+        )),
+    }
+}
+
 /// Path of a snapshot's lock file.
-fn lock_path(run_dir: &Path, store: &Datastore, ns: &Namespace, snapshot: &SnapshotPath) -> PathBuf {
-    let mut path = run_dir.join("locks").join(store.name().as_str());
+fn lock_path(run_dir: &Path, name: &str, ns: &Namespace, snapshot: &SnapshotPath) -> PathBuf {
+    let mut path = run_dir.join("locks").join(name);
     let joined = ns.components().collect::<Vec<_>>().join(":");
     if !joined.is_empty() {
         path.push(joined);

@@ -12,3 +12,6 @@ pub(crate) use local::chunk_path;
 pub use memory::MemorySource;
 pub use recording::{RecordedStats, RecordingSource};
 pub use throttle::{ThrottleProfile, ThrottledSource};
+
+#[cfg(test)]
+mod tests;
