@@ -82,8 +82,7 @@ test('a running restore is cancelled, a reload keeps what is shown', async ({ pa
   await expect(page.getByTestId('job-state').first()).toHaveAttribute('data-job-state', 'running');
 
   await page.getByTestId('job-cancel').first().click();
-  const confirm = page.getByTestId('confirm-yes');
-  if (await confirm.isVisible()) await confirm.click();
+  await page.getByTestId('job-cancel-confirm').click();
   await expect(page.getByTestId('job-state').first()).toHaveAttribute('data-job-state', 'cancelled');
   expect((await api.job(id)).state).toBe('cancelled');
 
@@ -106,7 +105,7 @@ test('an encrypted image is restored with its key and refused without', async ({
   await openRestore(page, snapshot, file);
   await page.getByTestId('restore-target-kind').selectOption('null');
   await page.getByTestId('restore-sha256').check();
-  await page.locator('input[type=file]').setInputFiles(join(process.env.FLEETHOLD_GOLDEN ?? '', 'encryption-key.json'));
+  await page.getByTestId('restore-key').setInputFiles(join(process.env.FLEETHOLD_GOLDEN ?? '', 'encryption-key.json'));
   await page.getByTestId('restore-start').click();
   await expect(page.getByTestId('job-state').first()).toHaveAttribute('data-job-state', 'ok');
   await expect(page.getByTestId('job-sha256')).toContainText(expected['plain-sha256']);
@@ -122,5 +121,5 @@ test('an ended restore stays in the history with its chart', async ({ signedIn: 
   await page.goto('/history');
   await page.getByTestId('history-row').first().click();
   await expect(page).toHaveURL(new RegExp(`/history/${id}`));
-  await expect(page.getByTestId('job-chart')).toBeVisible();
+  await expect(page.getByTestId('history-chart')).toBeVisible();
 });

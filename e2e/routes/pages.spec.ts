@@ -8,8 +8,8 @@ const PAGES = [
   { name: 'jobs', path: '/jobs', shows: 'job-card' },
   { name: 'job', path: '/jobs/{job}', shows: 'job-chart' },
   { name: 'history', path: '/history', shows: 'history-row' },
-  { name: 'history entry', path: '/history/{job}', shows: 'job-chart' },
-  { name: 'settings', path: '/settings', shows: 'logout' },
+  { name: 'history entry', path: '/history/{job}', shows: 'history-chart' },
+  { name: 'settings', path: '/settings', shows: 'settings-logout' },
 ];
 
 let job = '';

@@ -32,8 +32,8 @@ test('every page', async ({ page, server }, { project }) => {
     ['job', `/jobs/${running.id}`, 'job-chart'],
     ['job-ended', `/jobs/${ended}`, 'job-chart'],
     ['history', '/history', 'history-row'],
-    ['history-entry', `/history/${ended}`, 'job-chart'],
-    ['settings', '/settings', 'logout'],
+    ['history-entry', `/history/${ended}`, 'history-chart'],
+    ['settings', '/settings', 'settings-logout'],
   ] as const;
   for (const [name, path, shows] of pages) {
     await page.goto(path);
