@@ -64,14 +64,14 @@ pub struct ServeOptions {
 /// # Errors
 /// When anything it needs at the start is not there. PostgreSQL is not needed at the start.
 pub fn start(settings: Settings, options: ServeOptions) -> anyhow::Result<()> {
-    actix_web::rt::System::new().block_on(run(settings, options))
+    actix_web::rt::System::new().block_on(run(settings, options, CancellationToken::new()))
 }
 
-/// As [`start`], inside an actix system.
+/// As [`start`], inside an actix system; `stop` ends the server as a signal does.
 ///
 /// # Errors
 /// As [`start`].
-pub async fn run(settings: Settings, options: ServeOptions) -> anyhow::Result<()> {
+pub async fn run(settings: Settings, options: ServeOptions, stop: CancellationToken) -> anyhow::Result<()> {
     raise_fd_limit();
     let work = runtime::Builder::new_multi_thread()
         .worker_threads(settings.cpu_threads.clamp(2, 8))
@@ -80,12 +80,17 @@ pub async fn run(settings: Settings, options: ServeOptions) -> anyhow::Result<()
         .enable_all()
         .build()
         .context("cannot start the threads for restores")?;
-    let result = serve(settings, options, work.handle().clone()).await;
+    let result = serve(settings, options, &stop, work.handle().clone()).await;
     Runtime::shutdown_background(work);
     result
 }
 
-async fn serve(settings: Settings, options: ServeOptions, work: runtime::Handle) -> anyhow::Result<()> {
+async fn serve(
+    settings: Settings,
+    options: ServeOptions,
+    stop: &CancellationToken,
+    work: runtime::Handle,
+) -> anyhow::Result<()> {
     let state_dir = settings.state_dir.clone();
     for folder in [&settings.state_dir, &settings.config_dir, &settings.run_dir] {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -200,7 +205,7 @@ async fn serve(settings: Settings, options: ServeOptions, work: runtime::Handle)
     let listening = actix_web::rt::spawn(server);
     announce(&state, address, &options)?;
 
-    wait_for_signal().await?;
+    wait_for_end(stop).await?;
     tracing::info!("shutting down");
     stop_scanning.cancel();
     drop(watch);
@@ -312,12 +317,13 @@ fn announce(state: &AppState, address: SocketAddr, options: &ServeOptions) -> an
     Ok(())
 }
 
-async fn wait_for_signal() -> anyhow::Result<()> {
+async fn wait_for_end(stop: &CancellationToken) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        () = stop.cancelled() => {}
     }
     Ok(())
 }
