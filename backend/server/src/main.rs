@@ -1,2 +1,7 @@
 //! The binary `fleethold`.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fleethold_server::cli::run()
+}

@@ -1,0 +1,298 @@
+//! `fleethold check`: every file of a datastore restored to nowhere, so that each byte is read and verified.
+
+use std::time::Duration;
+
+use clap::Args;
+use fleethold_datastore::{Datastore, SnapshotInfo};
+use fleethold_format::names::{ArchiveName, MAX_NAMESPACE_DEPTH, Namespace};
+use fleethold_restore::{RestoreReport, Sink};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::archive::{self, Failed, Tools};
+use super::exit::{CliResult, Exit};
+use super::key::KeyFlags;
+use super::options::{self, Resources};
+use super::output;
+use super::place::{self, Place};
+use super::progress::{ProgressMode, Reporter};
+use super::values::format_size;
+use crate::clock;
+use crate::settings::Settings;
+
+/// Named in the report; more are counted only.
+const MAX_NAMED: usize = 10_000;
+
+/// Restore everything in a datastore to nowhere and report each file
+///
+/// Ends with 4 when a file is bad or could not be checked, such as an encrypted one without its key.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  fleethold check main
+  fleethold check /mnt/datastore/main --ns prod --key-file key.json
+  fleethold check main --json | tail -1 | jq .failures")]
+pub(super) struct CheckArgs {
+    /// Configured name or directory of the datastore
+    store: String,
+    /// Only this namespace and those below [default: all]
+    #[arg(long, value_name = "NS", default_value = "", hide_default_value = true, value_parser = options::parse_ns)]
+    ns: Namespace,
+    #[command(flatten)]
+    key: KeyFlags,
+    #[command(flatten)]
+    pub(super) resources: Resources,
+    /// What to show on stderr
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    progress: ProgressMode,
+    /// Print the result as one JSON object, and no line per file
+    #[arg(long)]
+    json: bool,
+}
+
+/// A file that is bad or was not checked.
+#[derive(Debug, Serialize)]
+struct Finding {
+    ns: String,
+    snapshot: String,
+    archive: String,
+    code: &'static str,
+    message: String,
+    chunk: Option<String>,
+    position: Option<u64>,
+}
+
+/// The result. Sizes in bytes, times in nanoseconds.
+#[derive(Debug, Default, Serialize)]
+struct Summary {
+    store: String,
+    outcome: &'static str,
+    snapshots: u64,
+    /// Being written now, or left by a backup that broke off: no manifest to check against.
+    snapshots_unfinished: u64,
+    files_ok: u64,
+    files_failed: u64,
+    /// Not checked for want of a key.
+    files_skipped: u64,
+    bytes_total: u64,
+    encoded_bytes_read: u64,
+    duration_ns: u64,
+    failures: Vec<Finding>,
+    skipped: Vec<Finding>,
+}
+
+struct Check<'a> {
+    tools: Tools,
+    place: &'a Place,
+    reporter: Reporter,
+    lines: bool,
+    summary: Summary,
+}
+
+pub(super) fn run(settings: &Settings, args: CheckArgs) -> CliResult {
+    let place = place::open(settings, &args.store)?;
+    let tools = Tools {
+        engine: options::engine(settings)?,
+        key: args.key.load()?,
+        parallel: settings.default_parallel,
+        latency: args.resources.simulate_latency.unwrap_or(Duration::ZERO),
+        cancel: CancellationToken::new(),
+        sha256: false,
+    };
+    let summary = Summary {
+        store: place.label.clone(),
+        ..Summary::default()
+    };
+    let reporter = Reporter::start(args.progress);
+    let mut check = Check {
+        tools,
+        place: &place,
+        reporter,
+        lines: !args.json,
+        summary,
+    };
+    let started = clock::monotonic();
+    let runtime = options::runtime()?;
+    runtime.block_on(check.everything(&args.ns))?;
+    runtime.shutdown_background();
+
+    let Check {
+        tools,
+        mut summary,
+        reporter,
+        ..
+    } = check;
+    drop(reporter);
+    summary.duration_ns =
+        u64::try_from(clock::monotonic().duration_since(started).as_nanos()).unwrap_or(u64::MAX);
+    let (outcome, exit) = if tools.cancel.is_cancelled() {
+        ("cancelled", Exit::Cancelled)
+    } else if summary.files_failed > 0 {
+        ("failed", Exit::Unverified)
+    } else if summary.files_skipped > 0 {
+        ("incomplete", Exit::Unverified)
+    } else {
+        ("ok", Exit::Done)
+    };
+    summary.outcome = outcome;
+    if args.json {
+        output::json(&summary)?;
+    } else {
+        output::line(&format!(
+            "{outcome}: {} snapshots, {} files good ({}), {} bad, {} not checked, {:.1} s",
+            summary.snapshots,
+            summary.files_ok,
+            format_size(summary.bytes_total),
+            summary.files_failed,
+            summary.files_skipped,
+            summary.duration_ns as f64 / 1e9,
+        ))?;
+    }
+    Ok(exit)
+}
+
+impl Check<'_> {
+    async fn everything(&mut self, below: &Namespace) -> CliResult<()> {
+        archive::cancel_on_signals(&self.tools.cancel)?;
+        let mut namespaces = self
+            .list(below, |store, below| store.namespaces(below, MAX_NAMESPACE_DEPTH))
+            .await?;
+        if !namespaces.contains(below) {
+            namespaces.insert(0, below.clone());
+        }
+        for ns in namespaces {
+            let mut groups = self.list(&ns, |store, ns| store.groups(ns)).await?;
+            groups.sort_by(|a, b| a.path.display_cmp(&b.path));
+            for group in groups {
+                let path = group.path;
+                let snapshots = self
+                    .list(&ns, move |store, ns| store.snapshots(ns, &path))
+                    .await?;
+                for snapshot in snapshots {
+                    if self.tools.cancel.is_cancelled() {
+                        return Ok(());
+                    }
+                    self.snapshot(&ns, &snapshot).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists something where blocking is allowed.
+    async fn list<T: Send + 'static>(
+        &self,
+        ns: &Namespace,
+        list: impl FnOnce(&Datastore, &Namespace) -> Result<T, fleethold_datastore::DatastoreError>
+        + Send
+        + 'static,
+    ) -> CliResult<T> {
+        let (store, ns) = (self.place.store.clone(), ns.clone());
+        Ok(tokio::task::spawn_blocking(move || list(&store, &ns)).await??)
+    }
+
+    async fn snapshot(&mut self, ns: &Namespace, info: &SnapshotInfo) -> CliResult<()> {
+        self.summary.snapshots += 1;
+        if !info.finished {
+            self.summary.snapshots_unfinished += 1;
+            return Ok(());
+        }
+        let base = |archive: &str| archive::blank_report(&self.place.label, ns, &info.path, archive);
+        let opened =
+            archive::open_snapshot(&self.place.store, ns, &info.path, self.tools.key.as_ref()).await?;
+        let snapshot = match opened {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                let message = format!(
+                    "checking snapshot {} in store {}: {error}",
+                    info.path, self.place.label
+                );
+                return self.bad(&Failed::early(
+                    &base(ArchiveName::MANIFEST),
+                    error.code(),
+                    message,
+                ));
+            }
+        };
+        let mut files: Vec<ArchiveName> = snapshot
+            .manifest()
+            .files
+            .iter()
+            .map(|file| file.name.clone())
+            .collect();
+        // The client's log is in no manifest.
+        let log = info
+            .files
+            .iter()
+            .filter(|file| file.name == ArchiveName::CLIENT_LOG);
+        files.extend(
+            log.filter_map(|file| ArchiveName::parse(&file.name).ok())
+                .filter(|name| snapshot.manifest().file(name).is_err()),
+        );
+        for file in files {
+            let restored = archive::restore(
+                &self.tools,
+                &self.place.label,
+                &snapshot,
+                &file,
+                Sink::Null,
+                &mut self.reporter,
+            )
+            .await?;
+            match restored {
+                Ok(report) => self.good(&report)?,
+                Err(failed) if failed.exit == Exit::Cancelled => return Ok(()),
+                Err(failed) => self.bad(&failed)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn good(&mut self, report: &RestoreReport) -> CliResult<()> {
+        self.summary.files_ok += 1;
+        self.summary.bytes_total += report.bytes_total;
+        self.summary.encoded_bytes_read += report.encoded_bytes_read;
+        if self.lines {
+            let ns = if report.ns.is_empty() {
+                String::new()
+            } else {
+                format!("ns/{} ", report.ns)
+            };
+            let size = format_size(report.bytes_total);
+            self.reporter.line(&format!(
+                "ok    {ns}{} {} ({size})",
+                report.snapshot, report.archive
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn bad(&mut self, failed: &Failed) -> CliResult<()> {
+        let skipped = matches!(failed.code(), "key-missing" | "wrong-key");
+        let report = &failed.report;
+        let error = report.error.as_ref();
+        let finding = Finding {
+            ns: report.ns.clone(),
+            snapshot: report.snapshot.clone(),
+            archive: report.archive.clone(),
+            code: failed.code(),
+            message: failed.message().to_owned(),
+            chunk: error.and_then(|error| error.chunk.clone()),
+            position: error.and_then(|error| error.position),
+        };
+        if self.lines {
+            let word = if skipped { "skip" } else { "BAD " };
+            self.reporter.line(&format!("{word}  {}", finding.message))?;
+        }
+        let (count, list) = if skipped {
+            (&mut self.summary.files_skipped, &mut self.summary.skipped)
+        } else {
+            (&mut self.summary.files_failed, &mut self.summary.failures)
+        };
+        *count += 1;
+        if list.len() < MAX_NAMED {
+            list.push(finding);
+        }
+        Ok(())
+    }
+}
