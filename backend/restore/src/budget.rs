@@ -216,3 +216,6 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

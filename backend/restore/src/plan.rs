@@ -290,3 +290,6 @@ impl<'a> ZeroDigests<'a> {
         digest == entry.digest
     }
 }
+
+#[cfg(test)]
+mod tests;

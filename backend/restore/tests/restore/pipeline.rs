@@ -361,3 +361,33 @@ async fn what_the_manifest_contradicts_is_refused_before_the_first_fetch() {
 
     assert_eq!(recording.stats().fetches, 0);
 }
+
+/// Chunks of equal length at positions 0 and 1, exchanged in place after the plan was made: each is still a good chunk.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_changed_after_its_plan_is_noticed() {
+    let image = Image::fixed(random(4, 4096), 4096);
+    let directory = tempfile::tempdir().expect("a directory");
+    let sink = FileSink::create(&directory.path().join("image"), FileOptions::default()).expect("a file");
+    let request = image.request(Sink::File(sink));
+    let mut bytes = std::fs::read(&image.index_path).expect("the index");
+    let (first, second) = bytes[4096..].split_at_mut(32);
+    first.swap_with_slice(&mut second[..32]);
+    std::fs::write(&image.index_path, bytes).expect("changing the index in place");
+    let error = engine().execute(request).await.expect_err("a changed index");
+    assert_eq!(error.code(), "index-changed", "{error}");
+    assert_eq!(names(directory.path()), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_cut_short_after_its_plan_is_an_error_like_any_other() {
+    let image = Image::fixed(random(4, 4096), 4096);
+    let request = image.request(Sink::Null);
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&image.index_path)
+        .expect("the index");
+    file.set_len(4096 + 32).expect("cutting the index");
+    let error = engine().execute(request).await.expect_err("a short index");
+    assert_eq!(error.code(), "io", "{error}");
+    assert!(error.to_string().contains("drive.img.fidx"), "{error}");
+}

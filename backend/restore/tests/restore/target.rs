@@ -177,6 +177,97 @@ fn only_free_block_devices_are_taken() {
     assert_eq!(fs::read(&file).expect("the file"), b"a file");
 }
 
+/// A loop device over a file of this many bytes; `None` where the system does not allow one.
+struct Loop {
+    device: String,
+    file: tempfile::NamedTempFile,
+}
+
+impl Loop {
+    fn new(content: &[u8]) -> Option<Self> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(file.path(), content).expect("writing the file");
+        let output = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file.path())
+            .output()
+            .ok()?;
+        if !output.status.success() {
+            println!(
+                "not tested, no loop device here: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            return None;
+        }
+        Some(Self {
+            device: String::from_utf8(output.stdout)
+                .expect("a path")
+                .trim()
+                .to_owned(),
+            file,
+        })
+    }
+
+    fn open(&self, options: DeviceOptions) -> Result<DeviceSink, TargetError> {
+        DeviceSink::open(Path::new(&self.device), options)
+    }
+
+    fn content(&self) -> Vec<u8> {
+        fs::read(self.file.path()).expect("the device's file")
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _status = Command::new("losetup").args(["--detach", &self.device]).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_gets_its_zeros_unless_it_has_them() {
+    let image = sparse();
+    let size = image.bytes.len().next_multiple_of(4096) + 8192;
+    let Some(device) = Loop::new(&vec![0xff; size]) else {
+        return;
+    };
+    let sink = device.open(DeviceOptions::default()).expect("a device");
+    assert_eq!(sink.size(), size as u64);
+    let busy = device.open(DeviceOptions::default()).expect_err("taken");
+    assert_eq!(busy.code(), "target-unsuitable", "{busy}");
+    let mut request = image.request(Sink::Device(sink));
+    request.sha256 = true;
+    let report = engine().execute(request).await.expect("a restore");
+    assert_eq!(report.sha256, Some(image.sha256()), "read back");
+    let content = device.content();
+    assert_eq!(content[..image.bytes.len()], image.bytes);
+    assert!(
+        content[image.bytes.len()..].iter().all(|byte| *byte == 0xff),
+        "nothing beyond the image"
+    );
+
+    let Some(small) = Loop::new(&vec![0; MIB]) else {
+        return;
+    };
+    let sink = small.open(DeviceOptions::default()).expect("a device");
+    let error = engine()
+        .execute(image.request(Sink::Device(sink)))
+        .await
+        .expect_err("too small");
+    assert_eq!(error.code(), "target-unsuitable", "{error}");
+
+    let Some(zero) = Loop::new(&vec![0xff; size]) else {
+        return;
+    };
+    let sink = zero
+        .open(DeviceOptions { target_is_zero: true })
+        .expect("a device");
+    engine()
+        .execute(image.request(Sink::Device(sink)))
+        .await
+        .expect("a restore");
+    assert_eq!(zero.content()[2 * MIB], 0xff, "zeros were not written");
+}
+
 #[test]
 fn a_stream_written_out_is_complete_or_an_error() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
