@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,14 +82,16 @@ export class Server {
   }
 
   private makeStores(): void {
-    mkdirSync(join(this.dir, 'state', 'etc'), { recursive: true });
+    const config = join(this.dir, 'state', 'etc');
+    mkdirSync(config, { recursive: true });
     const fleet = join(this.dir, 'fleet');
     this.cli('fixture', 'fleet', '--stores', String(GENERATED_STORES), '--seed', '7', '--dir', fleet);
+    // As it was made: with maintenance modes, and with the stores that are broken on purpose.
+    copyFileSync(join(fleet, 'datastore.cfg'), join(config, 'datastore.cfg'));
     this.cli('fixture', 'image', '--size', '256MiB', '--seed', '1', '--dir', join(this.dir, 'image'));
     this.cli('store', 'add', 'golden', join(goldenDir(), 'store'));
     this.cli('store', 'add', 'golden-real', join(goldenDir(), 'real', 'store'));
     this.cli('store', 'add', 'image', join(this.dir, 'image'));
-    for (const name of fleetNames(fleet)) this.cli('store', 'add', name, join(fleet, name));
   }
 
   async start(): Promise<void> {
@@ -141,10 +143,4 @@ export class Server {
   async crash(): Promise<void> {
     await this.ended('SIGKILL');
   }
-}
-
-/** Names of the generated stores, from the list that `fixture fleet` writes. */
-function fleetNames(fleet: string): string[] {
-  const config = readFileSync(join(fleet, 'datastore.cfg'), 'utf8');
-  return [...config.matchAll(/^datastore: (\S+)$/gm)].map((match) => match[1]!);
 }
