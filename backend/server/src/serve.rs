@@ -50,7 +50,7 @@ const JOBS_GRACE: Duration = Duration::from_secs(15);
 /// How long requests under way may take to end, in seconds.
 const REQUESTS_GRACE_S: u64 = 5;
 /// Threads for work that blocks: disks, hashes, task files.
-const BLOCKING_THREADS: usize = 128;
+const BLOCKING_THREADS: usize = 512;
 
 /// What is said when starting, beside the settings.
 #[derive(Debug, Clone, Default)]

@@ -15,7 +15,11 @@ use parking_lot::Mutex;
 use crate::actors::events::FeedStats;
 use crate::actors::store::StoreActor;
 use crate::jobs::table::JobTable;
+use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::health;
+
+/// Reads of one store at once.
+pub const MAX_READS: u64 = 32;
 
 /// A store's row and the file system it lies on.
 #[derive(Debug, Clone)]
@@ -65,6 +69,19 @@ impl StoreView {
     pub fn read(self: &Arc<Self>) -> ReadGuard {
         self.reads.fetch_add(1, Ordering::Relaxed);
         ReadGuard(Arc::clone(self))
+    }
+
+    /// As [`StoreView::read`], for requests: a store whose disk hangs must not take the threads of all others.
+    ///
+    /// # Errors
+    /// When [`MAX_READS`] are under way.
+    pub fn try_read(self: &Arc<Self>) -> ServiceResult<ReadGuard> {
+        let guard = self.read();
+        if self.reads.load(Ordering::Relaxed) > MAX_READS {
+            let text = format!("{MAX_READS} reads of datastore `{}` are under way, try again", self.name);
+            return Err(ServiceError::unavailable("store-busy", text));
+        }
+        Ok(guard)
     }
 }
 

@@ -233,3 +233,47 @@ impl Handler<Observe> for EventHub {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleethold_api_types::StoreRow;
+    use fleethold_history::{Database, DatabaseConfig, Machine, Recorder, RecorderConfig};
+
+    async fn views(dir: &std::path::Path) -> Arc<Views> {
+        let database = Database::start(DatabaseConfig::External("postgres://nobody@127.0.0.1:1/none".into()));
+        let config = RecorderConfig::in_state_dir(dir);
+        let recorder = Recorder::start(config, Machine::detect(dir), Arc::clone(&database)).await.unwrap();
+        Arc::new(Views {
+            fleet: fleethold_fleet::Fleet::open(dir),
+            stores: crate::views::StoreTable::default(),
+            jobs: crate::jobs::table::JobTable::default(),
+            database,
+            recorder,
+            downloads: crate::views::Downloads::default(),
+            feed: FeedStats::default(),
+        })
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_dropped_and_the_others_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let views = views(dir.path()).await;
+        let mut hub = EventHub::new(Arc::clone(&views));
+        let (slow, mut unread) = mpsc::channel(CLIENT_QUEUE);
+        let (quick, mut read) = mpsc::channel(CLIENT_QUEUE);
+        hub.clients = vec![slow, quick];
+        for _ in 0..=CLIENT_QUEUE {
+            hub.publish(&Event::Store { stores: Vec::<StoreRow>::new() });
+            assert!(read.recv().await.is_some());
+        }
+        assert_eq!(hub.clients.len(), 1);
+        assert_eq!(views.feed.dropped.load(Ordering::Relaxed), 1);
+        assert_eq!(views.feed.clients.load(Ordering::Relaxed), 1);
+        let mut left = 0;
+        while unread.recv().await.is_some() {
+            left += 1;
+        }
+        assert_eq!(left, CLIENT_QUEUE, "what was queued is still delivered, then the stream ends");
+    }
+}

@@ -157,11 +157,12 @@ impl Sessions {
         password: Zeroizing<String>,
         from: Option<IpAddr>,
     ) -> ServiceResult<SignedIn> {
-        if password.starts_with("PBS:") {
-            let claims = self.check_ticket(&password)?;
-            if claims.user.to_string() == user && self.users.is_active(&claims.user.clone().into()) {
-                return self.issue(claims.user);
-            }
+        if password.starts_with("PBS:")
+            && let Ok(claims) = self.check_ticket(&password)
+            && claims.user.as_str() == user
+            && self.users.is_active(&claims.user.clone().into())
+        {
+            return self.issue(claims.user);
         }
         if !self.limiter.allows(user, from) {
             let text = format!("too many failed log-ins, try again in {} s", WINDOW.as_secs());

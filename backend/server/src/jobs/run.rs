@@ -99,6 +99,9 @@ async fn attempt(
     spec: RestoreSpec,
     log: Arc<TaskLog>,
 ) -> ServiceResult<JobEnd> {
+    if cell.cancel.is_cancelled() {
+        return Ok(JobEnd::Cancelled { report: None });
+    }
     let job = runner.views.jobs.update(&cell, |job| {
         job.state = JobState::Running;
         job.waits_for = None;

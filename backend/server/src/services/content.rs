@@ -247,7 +247,7 @@ pub async fn download(
     file: FileSpec,
     key: KeyText,
 ) -> ServiceResult<Download> {
-    let guard = file.store.read();
+    let guard = file.store.try_read()?;
     let load = work
         .spawn_blocking(move || {
             let key = key.unlock()?;

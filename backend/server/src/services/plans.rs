@@ -37,7 +37,7 @@ pub fn plan(views: &Arc<Views>, request: PlanRequest) -> ServiceResult<ApiPlan> 
         &source.snapshot,
         &source.archive,
     )?;
-    let _read = spec.store.read();
+    let _read = spec.store.try_read()?;
     let open = spec.open_for_plan(key.as_deref())?;
     let key_fits = open
         .signature

@@ -1,0 +1,132 @@
+//! The live feed: snapshot, deltas, resume.
+
+mod support;
+
+use futures_util::StreamExt as _;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use support::{Api, DEADLINE, Ground, image};
+
+/// One event: id, kind, data.
+type Event = (String, String, Value);
+
+struct Feed {
+    reply: std::pin::Pin<Box<dyn futures_util::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
+    text: String,
+}
+
+impl Feed {
+    async fn follow(api: &Api, last: Option<&str>) -> Self {
+        let mut request = api.request(Method::GET, "/api/v1/events");
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let reply: Response = request.send().await.unwrap();
+        assert_eq!(reply.headers()["content-type"], "text/event-stream");
+        Self { reply: Box::pin(reply.bytes_stream()), text: String::new() }
+    }
+
+    async fn next(&mut self) -> Event {
+        let reading = async {
+            loop {
+                if let Some((block, rest)) = self.text.split_once("\n\n") {
+                    let (block, rest) = (block.to_owned(), rest.to_owned());
+                    self.text = rest;
+                    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+                    if let (Some(id), Some(kind), Some(data)) = (field("id: "), field("event: "), field("data: ")) {
+                        return (id, kind, serde_json::from_str(&data).unwrap());
+                    }
+                    continue;
+                }
+                let bytes = self.reply.next().await.expect("the feed ended").unwrap();
+                self.text.push_str(std::str::from_utf8(&bytes).unwrap());
+            }
+        };
+        tokio::time::timeout(DEADLINE, reading).await.expect("no event came")
+    }
+
+    async fn until(&mut self, mut wanted: impl FnMut(&Event) -> bool) -> Event {
+        loop {
+            let event = self.next().await;
+            if wanted(&event) {
+                return event;
+            }
+        }
+    }
+}
+
+fn sequence(id: &str) -> (u64, u64) {
+    let (epoch, sequence) = id.split_once('-').unwrap();
+    (epoch.parse().unwrap(), sequence.parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_is_followed_live_and_a_lost_connection_is_made_good() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let mut feed = Feed::follow(&api, None).await;
+    let (first, kind, data) = feed.next().await;
+    assert_eq!(kind, "snapshot");
+    assert_eq!(data["summary"]["stores"], 3);
+    assert_eq!(data["health"]["ok"], true);
+
+    let mut body = image(json!({"kind": "null"}));
+    body["simulate_latency_ms"] = 300.into();
+    body["parallel"] = 1.into();
+    let id = api.restore(&body).await["id"].as_str().unwrap().to_owned();
+    let mut samples = Vec::new();
+    let is_end = |event: &Event| {
+        event.1 == "job" && event.2["jobs"].as_array().unwrap().iter().any(|job| job["id"] == id.as_str() && job["state"] == "ok")
+    };
+    let mut last = sequence(&first);
+    let (end, _, _) = feed
+        .until(|event| {
+            let now = sequence(&event.0);
+            assert_eq!(now.0, last.0);
+            assert_eq!(now.1, last.1 + 1, "no event is left out");
+            last = now;
+            if event.1 == "job" {
+                samples.extend(event.2["samples"].as_array().unwrap().iter().map(|s| s[1]["bytes_done"].as_u64().unwrap()));
+            }
+            is_end(event)
+        })
+        .await;
+    assert!(samples.len() >= 3 && samples.is_sorted(), "{samples:?}");
+    assert_eq!(samples.last(), Some(&30_015_488));
+
+    let mut resumed = Feed::follow(&api, Some(&first)).await;
+    let (id_again, kind, _) = resumed.next().await;
+    assert_eq!(sequence(&id_again).1, sequence(&first).1 + 1);
+    assert_ne!(kind, "snapshot");
+    resumed.until(|event| event.0 == end).await;
+
+    for unknown in ["1-1", "nonsense"] {
+        let (_, kind, data) = Feed::follow(&api, Some(unknown)).await.next().await;
+        assert_eq!(kind, "snapshot");
+        assert_eq!(data["jobs"][0]["id"], id.as_str());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_of_the_configuration_reaches_the_page() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let mut feed = Feed::follow(&api, None).await;
+    feed.next().await;
+    let path = ground.path("state/etc/datastore.cfg");
+    let config = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, config.replace("datastore: real", "datastore: renamed")).unwrap();
+    feed.until(|event| event.1 == "server" && event.2["fleet_changed"] == true).await;
+    assert_eq!(api.json("/api/v1/stores/renamed").await["name"], "renamed");
+    assert_eq!(api.get("/api/v1/stores/real").await.status(), 404);
+    let observed = api.json("/api/v1/observe?store=renamed").await;
+    assert_eq!((&observed["fleet"]["stores"], &observed["fleet"]["spawned"]), (&json!(3), &json!(4)));
+
+    std::fs::write(&path, "datastore: broken\n\tnonsense\n").unwrap();
+    let (_, _, data) =
+        feed.until(|event| event.1 == "server" && event.2["health"]["config_problem"].is_string()).await;
+    assert!(data["health"]["config_problem"].as_str().unwrap().contains("datastore.cfg"), "{data}");
+    assert_eq!(data["summary"]["stores"], 3, "the last good configuration stays in force");
+}

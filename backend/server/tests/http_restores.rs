@@ -1,0 +1,197 @@
+//! Restores over HTTP on the golden stores: bytes, cancel, refusals, restarts.
+
+mod support;
+
+use std::fs;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use support::{Golden, Ground, IMAGE_SHA256, eventually, image, sha256};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_golden_file_restores_to_its_digest_all_at_once() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let mut jobs = Vec::new();
+    for (n, golden) in Golden::all(&ground).into_iter().enumerate() {
+        let mut body = json!({"source": golden.source(), "sha256": true,
+            "target": {"kind": "file", "path": format!("restored-{n}")}});
+        if golden.encrypted {
+            body["key"] = ground.key().into();
+        }
+        let job = api.restore(&body).await;
+        assert!(job["upid"].as_str().unwrap().contains(":restore:golden"), "{job}");
+        jobs.push((n, golden, job["id"].as_str().unwrap().to_owned()));
+    }
+    assert!(jobs.len() >= 8);
+    for (n, golden, id) in jobs {
+        let job = api.ended(&id).await;
+        assert_eq!(job["state"], "ok", "{job}");
+        assert_eq!(job["totals"]["sha256"], golden.sha256.as_str(), "{job}");
+        let bytes = fs::read(ground.path(&format!("state/restore/restored-{n}"))).unwrap();
+        assert_eq!(sha256(&bytes), golden.sha256, "{}", golden.file);
+        let log = api.json(&format!("/api/v1/restores/{id}/log")).await;
+        let last = log["lines"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap().to_owned();
+        assert!(last.ends_with(": TASK OK"), "{log}");
+    }
+    let left: Vec<_> = fs::read_dir(ground.path("state/restore"))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_restore_leaves_nothing_and_the_others_go_on() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let mut slow = image(json!({"kind": "file", "path": "slow.raw"}));
+    slow["simulate_latency_ms"] = 10_000.into();
+    slow["parallel"] = 1.into();
+    let slow = api.restore(&slow).await["id"].as_str().unwrap().to_owned();
+    let other = api.restore(&image(json!({"kind": "file", "path": "other.raw"}))).await;
+    eventually("the slow restore's first fetch", || async {
+        let job = api.json(&format!("/api/v1/restores/{slow}")).await;
+        (job["progress"]["in_flight"].as_u64().unwrap() > 0).then_some(())
+    })
+    .await;
+    let busy = api.post("/api/v1/restores", &image(json!({"kind": "file", "path": "slow.raw"}))).await;
+    api.problem(busy, StatusCode::CONFLICT, "target-busy").await;
+    let reply = api.request(Method::DELETE, &format!("/api/v1/restores/{slow}")).send().await.unwrap();
+    assert_eq!(reply.status(), StatusCode::ACCEPTED);
+    let job = api.ended(&slow).await;
+    assert_eq!(job["state"], "cancelled", "{job}");
+    assert_eq!(api.ended(other["id"].as_str().unwrap()).await["state"], "ok");
+    let names: Vec<String> = fs::read_dir(ground.path("state/restore"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(names, ["other.raw"]);
+    let again = api.post(&format!("/api/v1/restores/{slow}/cancel"), &Value::Null).await;
+    api.problem(again, StatusCode::CONFLICT, "already-ended").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_requests_are_refused_before_anything_is_written() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    fs::write(ground.path("state/restore/there.raw"), "precious").unwrap();
+    std::os::unix::fs::symlink(ground.path("g"), ground.path("state/restore/link")).unwrap();
+    let file = |path: &str| image(json!({"kind": "file", "path": path}));
+    let source = |key: &str, value: &str| {
+        let mut body = image(json!({"kind": "null"}));
+        body["source"][key] = value.into();
+        body
+    };
+    let with = |key: &str, value: Value| {
+        let mut body = image(json!({"kind": "null"}));
+        body[key] = value;
+        body
+    };
+    let encrypted = |key: Option<&str>| {
+        let mut body = source("snapshot", "vm/101/2024-05-01T11:00:00Z");
+        body["source"]["archive"] = "drive-virtio0.img.fidx".into();
+        body["key"] = key.into();
+        body
+    };
+    let real_key = fs::read_to_string(ground.path("g/real/enc.key")).unwrap();
+    let locked_key = fs::read_to_string(ground.path("g/encryption-key-scrypt.json")).unwrap();
+    let outside = ground.path("elsewhere.raw").display().to_string();
+    let cases = [
+        (file("there.raw"), StatusCode::CONFLICT, "target-exists"),
+        (file("../outside.raw"), StatusCode::FORBIDDEN, "target-outside-root"),
+        (file("link/x.raw"), StatusCode::FORBIDDEN, "target-outside-root"),
+        (file(&outside), StatusCode::FORBIDDEN, "target-outside-root"),
+        (image(json!({"kind": "file"})), StatusCode::UNPROCESSABLE_ENTITY, "target-unsuitable"),
+        (image(json!({"kind": "device", "path": "/dev/null"})), StatusCode::FORBIDDEN, "device-not-allowed"),
+        (source("store", "nowhere"), StatusCode::NOT_FOUND, "unknown-store"),
+        (source("store", "../golden"), StatusCode::NOT_FOUND, "unknown-store"),
+        (source("store", "closed"), StatusCode::CONFLICT, "maintenance"),
+        (source("ns", "a/../b"), StatusCode::BAD_REQUEST, "invalid-name"),
+        (source("ns", "none"), StatusCode::NOT_FOUND, "namespace-missing"),
+        (source("snapshot", "vm/100"), StatusCode::BAD_REQUEST, "invalid-name"),
+        (source("snapshot", "vm/../2024-05-01T10:00:00Z"), StatusCode::BAD_REQUEST, "invalid-name"),
+        (source("snapshot", "vm/100/2020-05-01T10:00:00Z"), StatusCode::NOT_FOUND, "snapshot-missing"),
+        (source("snapshot", "vm/100/2024-05-03T10:00:00Z"), StatusCode::CONFLICT, "snapshot-unfinished"),
+        (source("archive", "none.img"), StatusCode::NOT_FOUND, "unknown-file"),
+        (source("archive", "../../owner"), StatusCode::BAD_REQUEST, "invalid-name"),
+        (with("parallel", 0.into()), StatusCode::UNPROCESSABLE_ENTITY, "invalid-parallel"),
+        (with("simulate_latency_ms", 10_001.into()), StatusCode::UNPROCESSABLE_ENTITY, "invalid-latency"),
+        (with("key", "no key".into()), StatusCode::UNPROCESSABLE_ENTITY, "invalid-key-file"),
+        (encrypted(None), StatusCode::UNPROCESSABLE_ENTITY, "key-missing"),
+        (encrypted(Some(&real_key)), StatusCode::UNPROCESSABLE_ENTITY, "wrong-key"),
+        (encrypted(Some(&locked_key)), StatusCode::UNPROCESSABLE_ENTITY, "key-password-missing"),
+        (json!({"source": {}}), StatusCode::BAD_REQUEST, "invalid-body"),
+    ];
+    for (body, status, code) in cases {
+        let reply = api.post("/api/v1/restores", &body).await;
+        let problem = api.problem(reply, status, code).await;
+        assert!(!problem["detail"].as_str().unwrap().is_empty());
+    }
+    assert_eq!(api.json("/api/v1/restores").await["items"], json!([]));
+    assert_eq!(fs::read_to_string(ground.path("state/restore/there.raw")).unwrap(), "precious");
+    let mut over = image(json!({"kind": "file", "path": "there.raw", "overwrite": true}));
+    over["parallel"] = 2.into();
+    let id = api.restore(&over).await["id"].as_str().unwrap().to_owned();
+    assert_eq!(api.ended(&id).await["state"], "ok");
+    assert_eq!(sha256(&fs::read(ground.path("state/restore/there.raw")).unwrap()), IMAGE_SHA256);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_chunk_fails_one_job_and_says_where() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let index = fs::read(ground.path("g/store/vm/100/2024-05-01T10:00:00Z/drive-efidisk0.img.fidx")).unwrap();
+    let digest = hex::encode(&index[4096..4128]);
+    let chunk = ground.path(&format!("g/store/.chunks/{}/{digest}", &digest[..4]));
+    let mut bytes = fs::read(&chunk).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&chunk, bytes).unwrap();
+    let mut body = image(json!({"kind": "file", "path": "broken.raw"}));
+    body["source"]["archive"] = "drive-efidisk0.img".into();
+    let id = api.restore(&body).await["id"].as_str().unwrap().to_owned();
+    let good = api.restore(&image(json!({"kind": "null"}))).await["id"].as_str().unwrap().to_owned();
+    let job = api.ended(&id).await;
+    assert_eq!(job["state"], "failed", "{job}");
+    let error = &job["error"];
+    assert_eq!((&error["chunk"], &error["position"]), (&json!(digest), &json!(0)), "{error}");
+    let message = error["message"].as_str().unwrap();
+    for part in ["golden", "vm/100/2024-05-01T10:00:00Z", "drive-efidisk0.img.fidx"] {
+        assert!(message.contains(part), "{part} not in {message}");
+    }
+    assert!(!ground.path("state/restore/broken.raw").exists());
+    assert_eq!(api.ended(&good).await["state"], "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_under_way_is_interrupted_by_a_stop_and_shown_after_the_restart() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let mut body = image(json!({"kind": "file", "path": "long.raw"}));
+    body["simulate_latency_ms"] = 10_000.into();
+    let id = api.restore(&body).await["id"].as_str().unwrap().to_owned();
+    eventually("the restore's first fetch", || async {
+        let job = api.json(&format!("/api/v1/restores/{id}")).await;
+        (job["progress"]["in_flight"].as_u64().unwrap() > 0).then_some(())
+    })
+    .await;
+    server.stop().await;
+    assert_eq!(fs::read_dir(ground.path("state/restore")).unwrap().count(), 0);
+
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let job = api.json(&format!("/api/v1/restores/{id}")).await;
+    assert_eq!(job["state"], "interrupted", "{job}");
+    assert_eq!(job["error"]["code"], "interrupted");
+    assert_eq!(job["progress"]["bytes_total"], 30_015_488);
+    let log = api.json(&format!("/api/v1/restores/{id}/log")).await;
+    let last = log["lines"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap().to_owned();
+    assert!(last.contains(": TASK ERROR: interrupted"), "{log}");
+}

@@ -1,0 +1,104 @@
+//! Log-in, CSRF, log-out, password change, and what is served without signing in.
+
+mod support;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use support::Ground;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_told_to_strangers() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.stranger();
+    for path in ["/api/v1/session", "/api/v1/stores", "/api/v1/restores", "/api/v1/events", "/api/v1/about"] {
+        api.problem(api.get(path).await, StatusCode::UNAUTHORIZED, "not-signed-in").await;
+    }
+    let health = api.json("/api/v1/health").await;
+    assert_eq!(health["ok"], true);
+    api.problem(api.get("/api/v1/nothing").await, StatusCode::NOT_FOUND, "unknown-path").await;
+    let long = format!("/api/v1/stores?ns={}", "a".repeat(4000));
+    api.problem(api.get(&long).await, StatusCode::URI_TOO_LONG, "uri-too-long").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_needs_its_csrf_token_and_ends() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let stranger = server.stranger();
+    let body = json!({"user": "admin@pbs", "password": "not the password"});
+    let refused = stranger.bare(Method::POST, "/api/v1/session").json(&body).send().await.unwrap();
+    stranger.problem(refused, StatusCode::UNAUTHORIZED, "wrong-credentials").await;
+
+    let api = server.client().await;
+    let session = api.json("/api/v1/session").await;
+    assert_eq!(session["user"], "admin@pbs");
+    for csrf in [None, Some("60000000:AAAA"), Some("")] {
+        let mut request = api.bare(Method::POST, "/api/v1/session/renew");
+        if let Some(csrf) = csrf {
+            request = request.header("CSRFPreventionToken", csrf);
+        }
+        api.problem(request.send().await.unwrap(), StatusCode::FORBIDDEN, "wrong-csrf-token").await;
+    }
+    let renewed = api.post("/api/v1/session/renew", &Value::Null).await;
+    assert_eq!(renewed.status(), StatusCode::OK);
+    let cookie = renewed.headers()["set-cookie"].to_str().unwrap().to_owned();
+    for part in ["__Host-PBSAuthCookie=PBS", "HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
+        assert!(cookie.contains(part), "{part} not in {cookie}");
+    }
+    let out = api.request(Method::DELETE, "/api/v1/session").send().await.unwrap();
+    assert_eq!(out.status(), StatusCode::NO_CONTENT);
+    // The cookie jar forgot the ticket; somebody who kept it must not get in either.
+    let ticket = cookie.split(';').next().unwrap().to_owned();
+    let kept = server.stranger().bare(Method::GET, "/api/v1/session").header("cookie", ticket).send().await.unwrap();
+    stranger.problem(kept, StatusCode::UNAUTHORIZED, "not-signed-in").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_password_ends_the_old_sessions() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let (api, other) = (server.client().await, server.client().await);
+    let change = |current: &str, new: &str| json!({"current_password": current, "new_password": new});
+    let wrong = api.post("/api/v1/session/password", &change("wrong", "a new secret")).await;
+    api.problem(wrong, StatusCode::FORBIDDEN, "wrong-password").await;
+    let short = api.post("/api/v1/session/password", &change(&server.password, "short")).await;
+    api.problem(short, StatusCode::UNPROCESSABLE_ENTITY, "password-refused").await;
+    let changed = api.post("/api/v1/session/password", &change(&server.password, "a new secret")).await;
+    assert_eq!(changed.status(), StatusCode::OK);
+    assert_eq!(api.json("/api/v1/session").await["user"], "admin@pbs");
+    other.problem(other.get("/api/v1/session").await, StatusCode::UNAUTHORIZED, "not-signed-in").await;
+    let body = json!({"user": "admin@pbs", "password": "a new secret"});
+    let again = server.stranger().bare(Method::POST, "/api/v1/session").json(&body).send().await.unwrap();
+    assert_eq!(again.status(), StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_and_its_headers() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.stranger();
+    for path in ["/", "/store/golden", "/jobs", "//jobs"] {
+        let reply = api.get(path).await;
+        assert_eq!(reply.status(), StatusCode::OK, "{path}");
+        let headers = reply.headers().clone();
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("script-src 'self' 'wasm-unsafe-eval'") && !policy.contains("unsafe-inline"), "{policy}");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert_eq!(headers["cache-control"], "no-cache");
+        assert!(headers.contains_key("x-request-id"));
+        assert!(reply.text().await.unwrap().to_lowercase().contains("<!doctype html>"), "{path}");
+    }
+    assert_eq!(api.get("/missing.js").await.status(), StatusCode::NOT_FOUND);
+    let tag = api.get("/").await.headers()["etag"].clone();
+    let same = api.bare(Method::GET, "/").header("if-none-match", tag).send().await.unwrap();
+    assert_eq!(same.status(), StatusCode::NOT_MODIFIED);
+    let docs = api.get("/api/docs/").await;
+    assert_eq!(docs.status(), StatusCode::OK);
+    assert!(!docs.headers()["content-security-policy"].to_str().unwrap().contains("script-src 'self' 'unsafe"));
+    assert!(docs.text().await.unwrap().contains("swagger"));
+    let metrics = api.get("/metrics").await.text().await.unwrap();
+    for name in ["fleethold_stores{state=\"unknown\"}", "fleethold_database{state=", "fleethold_feed_clients 0"] {
+        assert!(metrics.contains(name), "{name} not in {metrics}");
+    }
+}
