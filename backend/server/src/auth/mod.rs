@@ -1,5 +1,6 @@
-//! Who is asking: users, tickets, CSRF tokens, limits on failed log-ins.
+//! Who is asking and what they may do: users, tickets, CSRF tokens, limits on failed log-ins, permissions.
 
+pub mod acl;
 pub mod csrf;
 pub mod key_file;
 pub mod limit;

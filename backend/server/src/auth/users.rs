@@ -20,6 +20,7 @@ use fleethold_fleet::config_file::{self, ConfigLock, LOCK_TIMEOUT, MODE_CONFIG, 
 use fleethold_format::names::{Authid, Userid};
 use fleethold_format::section_config::{Section, SectionConfig};
 
+use super::acl::{AclFile, AclTree};
 use crate::clock;
 
 mod crypt_library;
@@ -48,18 +49,20 @@ struct Known {
 /// The users of one configuration directory.
 pub struct UserStore {
     directory: PathBuf,
+    acl: AclFile,
     known: ArcSwap<Known>,
 }
 
 impl UserStore {
-    /// Reads `<config_dir>/user.cfg`; a missing one means no users. Blocking, as are all methods that change or verify.
+    /// Reads `user.cfg` and `acl.cfg`; missing ones mean no users and no rights. Blocking, as are all methods that change or verify.
     ///
     /// # Errors
-    /// The file cannot be read or is not valid.
+    /// A file cannot be read or is not valid.
     pub fn open(config_dir: &Path) -> Result<Self, UserError> {
         let (identity, table) = read_table(&config_dir.join("user.cfg"))?;
         Ok(Self {
             directory: config_dir.to_owned(),
+            acl: AclFile::open(config_dir.join("acl.cfg"))?,
             known: ArcSwap::from_pointee(Known {
                 identity,
                 table: Arc::new(table),
@@ -71,6 +74,12 @@ impl UserStore {
     #[must_use]
     pub fn is_active(&self, authid: &Authid) -> bool {
         self.table().is_active(authid, clock::epoch())
+    }
+
+    /// Who may do what, as `acl.cfg` says now.
+    #[must_use]
+    pub fn acl(&self) -> Arc<AclTree> {
+        self.acl.tree()
     }
 
     /// Whether there is nobody.

@@ -1,6 +1,6 @@
 //! Tasks as the PBS face shows them. The functions block.
 
-use fleethold_format::names::DatastoreName;
+use fleethold_format::names::{Authid, DatastoreName};
 use fleethold_format::upid::Upid;
 
 use super::error::{ServiceError, ServiceResult};
@@ -20,6 +20,8 @@ pub struct TaskFilter {
     pub running: bool,
     /// Only failed ones.
     pub errors: bool,
+    /// Only what the caller sees without further rights: its own tasks, and of a user those of its tokens.
+    pub owner: Option<Authid>,
     /// Text in the user.
     pub user: Option<String>,
     /// Text in the worker type.
@@ -43,7 +45,11 @@ impl TaskFilter {
                     .is_some_and(|rest| rest.starts_with(':'))
         };
         let class = task.ended.as_ref().map(|(_, status)| status_class(status));
+        let of_owner = |owner: &Authid| {
+            upid.authid == *owner || (owner.token.is_none() && upid.authid.user == owner.user)
+        };
         self.store.as_ref().is_none_or(of_store)
+            && self.owner.as_ref().is_none_or(of_owner)
             && (!self.running || task.ended.is_none())
             && (!self.errors || class.is_some_and(|class| class != "ok"))
             && self

@@ -6,6 +6,7 @@ use fleethold_fleet::FleetError;
 use fleethold_format::names::{Authid, Userid};
 
 use super::hash::HashError;
+use crate::auth::acl::AclError;
 
 /// Why a user cannot be read, verified or changed.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,9 @@ pub enum UserError {
     /// Reading, locking or replacing a file failed.
     #[error(transparent)]
     File(#[from] FleetError),
+    /// The permissions cannot be used.
+    #[error(transparent)]
+    Acl(#[from] AclError),
     /// A file is not what it should be.
     #[error("{}: {message}", path.display())]
     Invalid {

@@ -9,15 +9,13 @@ use actix_web::http::StatusCode;
 use actix_web::{FromRequest, HttpRequest, web};
 
 use super::envelope::PbsError;
+use super::rights::FORBIDDEN_DELAY;
 use crate::auth::limit::FAILURE_DELAY;
 use crate::auth::session::Caller;
 use crate::clock;
 use crate::http::extract::authenticate;
 use crate::services::error::ServiceError;
 use crate::state::AppState;
-
-/// How late a refusal is answered (API.md §1).
-const FORBIDDEN_DELAY: Duration = Duration::from_millis(500);
 
 /// Somebody who is signed in.
 pub(super) struct PbsCaller(pub(super) Caller);

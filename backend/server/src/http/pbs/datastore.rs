@@ -2,12 +2,15 @@
 
 use actix_web::web::{Data, Path};
 use fleethold_datastore::{Counts, TypeCounts};
+use fleethold_format::names::Namespace;
 use serde::Serialize;
 
 use super::caller::PbsCaller;
 use super::envelope::{PbsResult, data};
 use super::locate::on_store;
 use super::params::Params;
+use super::rights::Rights;
+use crate::auth::acl::Privileges;
 use crate::state::AppState;
 
 /// Stores lie on file systems that are always there.
@@ -26,11 +29,19 @@ struct Item {
     backend_type: &'static str,
 }
 
-/// All stores, from memory.
-pub(super) async fn list(_: PbsCaller, state: Data<AppState>, params: Params) -> PbsResult {
+/// Rights that make a store appear in lists.
+pub(super) const VISIBLE: Privileges = Privileges::AUDIT.or(Privileges::BACKUP);
+
+/// All stores that the caller has to do with, from memory.
+pub(super) async fn list(caller: PbsCaller, state: Data<AppState>, params: Params) -> PbsResult {
     params.finish()?;
+    let rights = Rights::of(&state, &caller);
     let stores = state.views.stores.load();
-    let items = stores.list.iter().map(|handle| {
+    let visible = stores
+        .list
+        .iter()
+        .filter(|handle| rights.anywhere_in(handle.view.name.as_str(), VISIBLE));
+    let items = visible.map(|handle| {
         let entry = handle.view.entry();
         Item {
             store: entry.name.to_string(),
@@ -77,26 +88,34 @@ impl From<Counts> for TypedCounts {
     }
 }
 
-/// Space of one store; with `verbose` its counts, which walk the whole tree.
+/// Space of one store; with `verbose` its counts, which walk the whole tree. Who has rights in a namespace only, or may
+/// only read, learns no sizes.
 pub(super) async fn status(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     mut params: Params,
 ) -> PbsResult {
     let verbose = params.or("verbose", false)?;
     params.finish()?;
+    let (rights, root) = (Rights::of(&state, &caller), Namespace::root());
+    let sizes = rights.on(&store, &root).any(VISIBLE);
+    if !sizes && !rights.anywhere_in(&store, VISIBLE.or(Privileges::READ)) {
+        return Err(rights.refuse(&store, &root).await);
+    }
+    // Counts cover what the caller may see everywhere.
+    let verbose = verbose && sizes;
     let status = on_store(&state, &store, move |store| {
-        let usage = store.usage()?;
+        let usage = if sizes { Some(store.usage()?) } else { None };
         let counts = if verbose {
             Some(store.counts()?.into())
         } else {
             None
         };
         Ok(Status {
-            total: usage.total_bytes,
-            used: usage.used_bytes,
-            avail: usage.avail_bytes,
+            total: usage.map_or(0, |usage| usage.total_bytes),
+            used: usage.map_or(0, |usage| usage.used_bytes),
+            avail: usage.map_or(0, |usage| usage.avail_bytes),
             counts,
             backend_type: BACKEND_TYPE,
         })

@@ -5,9 +5,10 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 
-use actix_web::HttpResponse;
 use actix_web::body::SizedStream;
+use actix_web::http::header::{self, ContentEncoding};
 use actix_web::web::{Data, Path};
+use actix_web::{HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 use fleethold_format::names::ArchiveName;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -16,8 +17,10 @@ use tokio_util::io::ReaderStream;
 
 use super::caller::PbsCaller;
 use super::envelope::{PbsError, PbsResult};
-use super::locate::{blocking, namespace, snapshot};
+use super::locate::{blocking, namespace, on_store, snapshot};
 use super::params::Params;
+use super::rights::{Reach, Rights};
+use crate::auth::acl::Privileges;
 use crate::jobs::spec::FileSpec;
 use crate::services::content::{self, Download};
 use crate::services::error::ServiceError;
@@ -30,10 +33,30 @@ const CONTENT_TYPE: &str = "application/octet-stream";
 const PIECE: usize = 256 << 10;
 
 /// The file that `ns`, the three parts of the snapshot and `file-name` mean.
-fn wanted(state: &AppState, store: &str, mut params: Params) -> Result<FileSpec, PbsError> {
+///
+/// # Errors
+/// Also when the caller may read neither everything nor a group of its own there.
+async fn wanted(
+    state: &AppState,
+    caller: &PbsCaller,
+    store: &str,
+    mut params: Params,
+) -> Result<FileSpec, PbsError> {
     let (ns, snapshot) = (namespace(&mut params)?, snapshot(&mut params)?);
     let file: ArchiveName = params.required("file-name")?;
     params.finish()?;
+    let rights = Rights::of(state, caller);
+    let reach = rights
+        .reach(store, &ns, Privileges::READ, Privileges::BACKUP)
+        .await?;
+    if reach == Reach::Own {
+        let (ns, group) = (ns.clone(), snapshot.group.clone());
+        on_store(state, store, move |store| {
+            let found = store.groups(&ns)?.into_iter().find(|found| found.path == group);
+            rights.check_owner(reach, found.and_then(|found| found.owner).as_ref())
+        })
+        .await?;
+    }
     let store = stores::readable(&state.views, store)?.view;
     Ok(FileSpec {
         store,
@@ -45,12 +68,12 @@ fn wanted(state: &AppState, store: &str, mut params: Params) -> Result<FileSpec,
 
 /// `…/download`: the stored file, byte for byte.
 pub(super) async fn stored(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     params: Params,
 ) -> PbsResult {
-    let file = wanted(&state, &store, params)?;
+    let file = wanted(&state, &caller, &store, params).await?;
     let guard = file.store.read();
     let views = Arc::clone(&state.views);
     let (snapshot, opened, len) = blocking(&state, move || {
@@ -88,12 +111,12 @@ fn open_stored(path: &std::path::Path) -> io::Result<(File, u64)> {
 
 /// `…/download-decoded`: the plain bytes; what is encrypted is refused, the server has no key.
 pub(super) async fn decoded(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     params: Params,
 ) -> PbsResult {
-    let file = wanted(&state, &store, params)?;
+    let file = wanted(&state, &caller, &store, params).await?;
     let key = KeyText::default();
     let Download {
         mut stream, mut len, ..
@@ -116,10 +139,17 @@ pub(super) async fn decoded(
 }
 
 fn reply(len: Option<u64>, pieces: impl Stream<Item = io::Result<Bytes>> + 'static) -> HttpResponse {
-    let mut reply = HttpResponse::Ok();
-    reply.content_type(CONTENT_TYPE);
     match len {
-        Some(len) => reply.body(SizedStream::new(len, pieces)),
-        None => reply.streaming(pieces),
+        Some(len) => start().body(SizedStream::new(len, pieces)),
+        None => start().streaming(pieces),
     }
+}
+
+/// Bytes as they are: compressing an image again costs more than it saves and takes its length away.
+fn start() -> HttpResponseBuilder {
+    let mut reply = HttpResponse::Ok();
+    reply
+        .content_type(CONTENT_TYPE)
+        .insert_header((header::CONTENT_ENCODING, ContentEncoding::Identity));
+    reply
 }

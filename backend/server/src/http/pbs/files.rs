@@ -9,6 +9,8 @@ use super::caller::PbsCaller;
 use super::envelope::{PbsResult, data};
 use super::locate::{namespace, on_store, snapshot};
 use super::params::Params;
+use super::rights::Rights;
+use crate::auth::acl::Privileges;
 use crate::state::AppState;
 
 /// One file; those that the manifest does not list have neither mode nor size.
@@ -34,15 +36,20 @@ impl From<FileInfo> for Item {
 
 /// The files of one snapshot with the manifest itself.
 pub(super) async fn list(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     mut params: Params,
 ) -> PbsResult {
     let (ns, path) = (namespace(&mut params)?, snapshot(&mut params)?);
     params.finish()?;
+    let rights = Rights::of(&state, &caller);
+    let full = Privileges::AUDIT.or(Privileges::READ);
+    let reach = rights.reach(&store, &ns, full, Privileges::BACKUP).await?;
     let files = on_store(&state, &store, move |store| {
-        Ok(store.snapshot(&ns, &path)?.files()?)
+        let info = store.snapshot_info(&ns, &path)?;
+        rights.check_owner(reach, info.owner.as_ref())?;
+        Ok(info.files)
     })
     .await?;
     data(&files.into_iter().map(Item::from).collect::<Vec<_>>())

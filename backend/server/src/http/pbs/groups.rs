@@ -9,6 +9,8 @@ use super::caller::PbsCaller;
 use super::envelope::{PbsResult, data};
 use super::locate::{namespace, on_store};
 use super::params::Params;
+use super::rights::Rights;
+use crate::auth::acl::Privileges;
 use crate::state::AppState;
 
 #[derive(Serialize)]
@@ -26,17 +28,25 @@ struct Item {
 
 /// The groups of one namespace; those without a readable owner are left out, as the reference does.
 pub(super) async fn list(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     mut params: Params,
 ) -> PbsResult {
     let ns = namespace(&mut params)?;
     params.finish()?;
+    let rights = Rights::of(&state, &caller);
+    let reach = rights
+        .reach(&store, &ns, Privileges::AUDIT, Privileges::BACKUP)
+        .await?;
     let items = on_store(&state, &store, move |store| {
         let mut items = Vec::new();
         for mut group in store.groups(&ns)? {
-            if let Some(owner) = group.owner.take() {
+            if let Some(owner) = group
+                .owner
+                .take()
+                .filter(|owner| rights.check_owner(reach, Some(owner)).is_ok())
+            {
                 let snapshots = store.snapshots(&ns, &group.path)?;
                 items.push(describe(group, owner, &snapshots));
             }

@@ -1,7 +1,7 @@
 //! The PBS face, `/api2/json`: exactly what reference clients expect (API.md), never extended.
 //!
 //! ```text
-//! request ─▶ PbsCaller (ticket or token; 401 late) ─▶ Params (query, form or JSON; unknown ones refused)
+//! request ─▶ PbsCaller (ticket or token; 401 late) ─▶ Rights (acl.cfg, owner; 403 late) ─▶ Params (query, form or JSON; unknown ones refused)
 //!         ─▶ the same services as /api/v1 ─▶ {"data": …}, or the error as plain text
 //! ```
 
@@ -16,6 +16,7 @@ mod locate;
 mod namespaces;
 mod nodes;
 mod params;
+mod rights;
 mod snapshots;
 mod tasks;
 mod usage;

@@ -8,6 +8,8 @@ use super::caller::PbsCaller;
 use super::envelope::{PbsResult, data};
 use super::locate::on_store;
 use super::params::Params;
+use super::rights::Rights;
+use crate::auth::acl::Privileges;
 use crate::state::AppState;
 
 #[derive(Serialize)]
@@ -15,9 +17,12 @@ struct Item {
     ns: Namespace,
 }
 
-/// `parent` and what lies below it.
+/// Rights that make a namespace appear.
+const VISIBLE: Privileges = Privileges::AUDIT.or(Privileges::MODIFY).or(Privileges::BACKUP);
+
+/// `parent` and what lies below it, as far as the caller may see.
 pub(super) async fn list(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     mut params: Params,
@@ -28,6 +33,20 @@ pub(super) async fn list(
     let depth = depth
         .and_then(|depth| usize::try_from(depth).ok())
         .unwrap_or(MAX_NAMESPACE_DEPTH);
+    let rights = Rights::of(&state, &caller);
+    let root_of_list = parent.clone();
+    // Before the disk is asked: whether a namespace exists is not for everybody.
+    if !rights.anywhere_in(&store, VISIBLE) {
+        return Err(rights.refuse(&store, &parent).await);
+    }
     let found = on_store(&state, &store, move |store| Ok(store.namespaces(&parent, depth)?)).await?;
-    data(&found.into_iter().map(|ns| Item { ns }).collect::<Vec<_>>())
+    let visible: Vec<Item> = found
+        .into_iter()
+        .filter(|ns| rights.on(&store, ns).any(VISIBLE))
+        .map(|ns| Item { ns })
+        .collect();
+    if visible.is_empty() {
+        return Err(rights.refuse(&store, &root_of_list).await);
+    }
+    data(&visible)
 }

@@ -303,9 +303,7 @@ mod tests {
         for text in ["[]", "{", r#"{"a":{}}"#, r#"{"a":null}"#] {
             assert!(json(text).await.is_err(), "{text}");
         }
-        let long = TestRequest::get()
-            .uri(&format!("/?a={}", "x".repeat(MAX_URI)))
-            .to_owned();
+        let long = TestRequest::get().uri(&format!("/?a={}", "x".repeat(MAX_URI)));
         assert_eq!(read(long).await.err().unwrap().status(), StatusCode::URI_TOO_LONG);
         let large = TestRequest::post().set_payload(vec![b'a'; MAX_BODY + 1]);
         assert!(read(large).await.is_err());

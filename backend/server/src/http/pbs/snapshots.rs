@@ -1,7 +1,7 @@
 //! `/admin/datastore/{store}/snapshots`.
 
 use actix_web::web::{Data, Path};
-use fleethold_datastore::SnapshotInfo;
+use fleethold_datastore::{Group, SnapshotInfo};
 use fleethold_format::crypt::Fingerprint;
 use fleethold_format::manifest::VerifyState;
 use fleethold_format::names::{Authid, BackupId, BackupType, GroupPath};
@@ -12,6 +12,8 @@ use super::envelope::{PbsResult, data};
 use super::files;
 use super::locate::{namespace, on_store};
 use super::params::Params;
+use super::rights::Rights;
+use crate::auth::acl::Privileges;
 use crate::state::AppState;
 
 #[derive(Serialize)]
@@ -59,7 +61,7 @@ impl From<SnapshotInfo> for Item {
 
 /// The snapshots of one namespace, of one type or group when these are given; unfinished ones, too.
 pub(super) async fn list(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     store: Path<String>,
     mut params: Params,
@@ -68,12 +70,18 @@ pub(super) async fn list(
     let ty: Option<BackupType> = params.optional("backup-type")?;
     let id: Option<BackupId> = params.optional("backup-id")?;
     params.finish()?;
+    let rights = Rights::of(&state, &caller);
+    let reach = rights
+        .reach(&store, &ns, Privileges::AUDIT, Privileges::BACKUP)
+        .await?;
     let wanted = move |group: &GroupPath| {
         ty.is_none_or(|ty| ty == group.ty) && id.as_ref().is_none_or(|id| *id == group.id)
     };
     let items = on_store(&state, &store, move |store| {
         let mut items: Vec<Item> = Vec::new();
-        for group in store.groups(&ns)?.into_iter().filter(|group| wanted(&group.path)) {
+        let visible =
+            |group: &Group| wanted(&group.path) && rights.check_owner(reach, group.owner.as_ref()).is_ok();
+        for group in store.groups(&ns)?.into_iter().filter(visible) {
             items.extend(store.snapshots(&ns, &group.path)?.into_iter().map(Item::from));
         }
         Ok(items)

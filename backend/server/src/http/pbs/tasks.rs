@@ -10,12 +10,15 @@ use serde_json::json;
 use tokio_util::io::ReaderStream;
 
 use fleethold_format::names::DatastoreName;
+use fleethold_format::upid::Upid;
 
 use super::caller::PbsCaller;
 use super::envelope::{PbsError, PbsResult, data, data_with, nothing};
 use super::locate::blocking;
 use super::nodes;
 use super::params::Params;
+use super::rights::{FORBIDDEN_DELAY, Rights};
+use crate::auth::acl::Privileges;
 use crate::jobs::task_list::TaskInfo;
 use crate::services::error::ServiceError;
 use crate::services::restores;
@@ -62,14 +65,17 @@ impl From<TaskInfo> for Item {
 
 /// Tasks, the newest first.
 pub(super) async fn list(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     node: Path<String>,
     mut params: Params,
 ) -> PbsResult {
     nodes::check(&state, &node)?;
-    let filter = filter(&mut params)?;
+    let mut filter = filter(&mut params)?;
     params.finish()?;
+    if !Rights::of(&state, &caller).on_system("tasks", Privileges::SYS_AUDIT) {
+        filter.owner = Some(caller.0.authid.clone());
+    }
     let (start, limit) = (filter.start, filter.limit);
     let tasks = Arc::clone(&state.tasks);
     let found = blocking(&state, move || Ok(tasks::list(&tasks, &filter))).await?;
@@ -103,7 +109,27 @@ fn filter(params: &mut Params) -> Result<TaskFilter, PbsError> {
         since: params.optional("since")?,
         until: params.optional("until")?,
         statuses,
+        owner: None,
     })
+}
+
+/// The task of a path, if the caller may see it.
+async fn visible(
+    state: &AppState,
+    rights: &Rights,
+    (node, upid): (String, String),
+) -> Result<TaskInfo, PbsError> {
+    nodes::check(state, &node)?;
+    let tasks = Arc::clone(&state.tasks);
+    let task = blocking(state, move || tasks::get(&tasks, &upid)).await?;
+    if rights.sees_task_of(&task.upid.authid) {
+        Ok(task)
+    } else {
+        tokio::time::sleep(FORBIDDEN_DELAY).await;
+        Err(PbsError::forbidden(
+            "permission check failed: not a task of yours",
+        ))
+    }
 }
 
 /// One task.
@@ -150,35 +176,31 @@ impl From<TaskInfo> for Status {
 
 /// State of one task.
 pub(super) async fn status(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     path: Path<(String, String)>,
     params: Params,
 ) -> PbsResult {
-    let (node, upid) = path.into_inner();
-    nodes::check(&state, &node)?;
     params.finish()?;
-    let tasks = Arc::clone(&state.tasks);
-    let task = blocking(&state, move || tasks::get(&tasks, &upid)).await?;
-    data(&Status::from(task))
+    let rights = Rights::of(&state, &caller);
+    data(&Status::from(visible(&state, &rights, path.into_inner()).await?))
 }
 
 /// Lines of a task's log, or with `download` the whole of it as a text file.
 pub(super) async fn log(
-    _: PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     path: Path<(String, String)>,
     mut params: Params,
 ) -> PbsResult {
-    let (node, upid) = path.into_inner();
-    nodes::check(&state, &node)?;
+    let task = visible(&state, &Rights::of(&state, &caller), path.into_inner()).await?;
     if params.or("download", false)? {
         if !params.is_empty() {
             return Err(PbsError::bad_request(
                 "parameter verification failed - 'download': not together with others",
             ));
         }
-        return whole_log(&state, upid).await;
+        return whole_log(&state, task.upid).await;
     }
     // Lines count from 1; 0 means the first one, too.
     let start = params.or("start", 0_u64)?.saturating_sub(1);
@@ -193,12 +215,8 @@ pub(super) async fn log(
         usize::try_from(limit).unwrap_or(usize::MAX)
     };
     let tasks = Arc::clone(&state.tasks);
-    let (lines, total, active) = blocking(&state, move || {
-        let active = tasks::get(&tasks, &upid)?.ended.is_none();
-        let (lines, total) = tasks::log(&tasks, &upid, skip, take)?;
-        Ok((lines, total, active))
-    })
-    .await?;
+    let (active, upid) = (task.ended.is_none(), task.upid.to_string());
+    let (lines, total) = blocking(&state, move || tasks::log(&tasks, &upid, skip, take)).await?;
     let lines: Vec<_> = (start + 1..)
         .zip(lines)
         .map(|(n, t)| json!({ "n": n, "t": t }))
@@ -212,19 +230,15 @@ pub(super) async fn log(
     }
 }
 
-async fn whole_log(state: &AppState, upid: String) -> PbsResult {
+async fn whole_log(state: &AppState, upid: Upid) -> PbsResult {
+    let name = format!(
+        "task-{}-{}-{:08X}.log",
+        upid.node, upid.worker_type, upid.starttime
+    );
     let tasks = Arc::clone(&state.tasks);
-    let (file, name) = blocking(state, move || {
-        let task = tasks::get(&tasks, &upid)?;
-        let file = std::fs::File::open(tasks.log_path(&task.upid))
-            .map_err(|error| ServiceError::internal(format!("cannot read the log of {upid}: {error}")))?;
-        Ok((
-            file,
-            format!(
-                "task-{}-{}-{:08X}.log",
-                task.upid.node, task.upid.worker_type, task.upid.starttime
-            ),
-        ))
+    let file = blocking(state, move || {
+        std::fs::File::open(tasks.log_path(&upid))
+            .map_err(|error| ServiceError::internal(format!("cannot read the log of {upid}: {error}")))
     })
     .await?;
     let lines = ReaderStream::new(tokio::fs::File::from_std(file));
@@ -237,21 +251,25 @@ async fn whole_log(state: &AppState, upid: String) -> PbsResult {
 
 /// Asks a task to stop; one that ended already stays as it is.
 pub(super) async fn abort(
-    PbsCaller(caller): PbsCaller,
+    caller: PbsCaller,
     state: Data<AppState>,
     path: Path<(String, String)>,
     params: Params,
 ) -> PbsResult {
-    let (node, upid) = path.into_inner();
-    nodes::check(&state, &node)?;
     params.finish()?;
-    let (tasks, wanted) = (Arc::clone(&state.tasks), upid.clone());
-    let task = blocking(&state, move || tasks::get(&tasks, &wanted)).await?;
+    let rights = Rights::of(&state, &caller);
+    let task = visible(&state, &rights, path.into_inner()).await?;
+    if !rights.stops_task_of(&task.upid.authid) {
+        tokio::time::sleep(FORBIDDEN_DELAY).await;
+        return Err(PbsError::forbidden(
+            "permission check failed: not a task of yours",
+        ));
+    }
     if task.ended.is_none()
-        && let Some(job) = state.views.jobs.by_upid(&upid)
+        && let Some(job) = state.views.jobs.by_upid(&task.upid.to_string())
         && !job.state().is_final()
     {
-        restores::cancel(&state, job.job().id, &caller.authid).await?;
+        restores::cancel(&state, job.job().id, &caller.0.authid).await?;
     }
     nothing()
 }

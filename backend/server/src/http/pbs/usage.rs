@@ -5,9 +5,10 @@ use fleethold_api_types::StoreState;
 use serde::Serialize;
 
 use super::caller::PbsCaller;
-use super::datastore::{BACKEND_TYPE, MOUNT_STATUS};
+use super::datastore::{BACKEND_TYPE, MOUNT_STATUS, VISIBLE};
 use super::envelope::{PbsResult, data};
 use super::params::Params;
+use super::rights::Rights;
 use crate::state::AppState;
 
 #[derive(Serialize)]
@@ -26,10 +27,15 @@ struct Item {
     backend_type: &'static str,
 }
 
-pub(super) async fn list(_: PbsCaller, state: Data<AppState>, params: Params) -> PbsResult {
+pub(super) async fn list(caller: PbsCaller, state: Data<AppState>, params: Params) -> PbsResult {
     params.finish()?;
+    let rights = Rights::of(&state, &caller);
     let stores = state.views.stores.load();
-    let items = stores.list.iter().map(|handle| {
+    let visible = stores
+        .list
+        .iter()
+        .filter(|handle| rights.anywhere_in(handle.view.name.as_str(), VISIBLE));
+    let items = visible.map(|handle| {
         let published = handle.view.published();
         let row = &published.row;
         // What cannot be read now has no figures, old ones neither; what was not looked at yet has none either.

@@ -1,0 +1,408 @@
+//! Who may do what: `acl.cfg` in PBS's own form (CONFIG.md §3.3 to §3.5).
+//!
+//! A rule gives somebody a role at a path such as `/datastore/store1/prod`. From `/` down to a path, the deepest node
+//! with roles for somebody decides; above the path itself only propagating ones count. A token can never do more than
+//! its user.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use fleethold_fleet::{FleetError, config_file};
+use fleethold_format::names::Authid;
+
+/// A set of privileges; those that nothing here asks for are not told apart.
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct Privileges(u16);
+
+impl Privileges {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// See the system's state and tasks.
+    pub const SYS_AUDIT: Self = Self(1);
+    /// Change the system, stop others' tasks.
+    pub const SYS_MODIFY: Self = Self(1 << 1);
+    /// See what is in a datastore.
+    pub const AUDIT: Self = Self(1 << 2);
+    /// Change a datastore and what is in it.
+    pub const MODIFY: Self = Self(1 << 3);
+    /// Read and restore every backup.
+    pub const READ: Self = Self(1 << 4);
+    /// Verify.
+    pub const VERIFY: Self = Self(1 << 5);
+    /// Make backups, read and restore one's own.
+    pub const BACKUP: Self = Self(1 << 6);
+    /// Remove one's own backups.
+    pub const PRUNE: Self = Self(1 << 7);
+    /// Create datastores.
+    pub const ALLOCATE: Self = Self(1 << 8);
+    /// All.
+    pub const ALL: Self = Self(u16::MAX);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether any of `wanted` is in it.
+    #[must_use]
+    pub const fn any(self, wanted: Self) -> bool {
+        self.0 & wanted.0 != 0
+    }
+}
+
+/// What a role allows here; `None` when there is no such role.
+fn role(name: &str) -> Option<Privileges> {
+    use Privileges as P;
+    let datastore = P::AUDIT
+        .or(P::MODIFY)
+        .or(P::READ)
+        .or(P::VERIFY)
+        .or(P::BACKUP)
+        .or(P::PRUNE);
+    Some(match name {
+        "Admin" => P::ALL,
+        "Audit" => P::SYS_AUDIT.or(P::AUDIT),
+        "NoAccess" => P::NONE,
+        "DatastoreAdmin" => datastore,
+        "DatastoreReader" => P::AUDIT.or(P::VERIFY).or(P::READ),
+        "DatastoreBackup" => P::BACKUP,
+        "DatastorePowerUser" => P::PRUNE.or(P::BACKUP),
+        "DatastoreAudit" => P::AUDIT,
+        "RemoteAudit"
+        | "RemoteAdmin"
+        | "RemoteSyncOperator"
+        | "RemoteSyncPushOperator"
+        | "RemoteDatastorePowerUser"
+        | "RemoteDatastoreAdmin"
+        | "TapeAudit"
+        | "TapeAdmin"
+        | "TapeOperator"
+        | "TapeReader" => P::NONE,
+        _ => return None,
+    })
+}
+
+/// Longest path of a rule.
+const MAX_PATH: usize = 128;
+
+/// Wins over every other role of its node.
+const NO_ACCESS: &str = "NoAccess";
+
+/// Why `acl.cfg` cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AclError {
+    /// It cannot be read.
+    #[error(transparent)]
+    File(#[from] FleetError),
+    /// A line is no rule.
+    #[error("{}: line {line}: expected {expected}, found `{found}`", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What should stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+}
+
+/// Role names somebody has at a node, each with whether it holds below the node, too.
+type Roles = BTreeMap<String, bool>;
+
+#[derive(Debug, Default)]
+struct Node {
+    children: BTreeMap<String, Node>,
+    roles: BTreeMap<Authid, Roles>,
+}
+
+impl Node {
+    /// The privileges of somebody's roles that count here; `None` without any.
+    fn privileges(&self, authid: &Authid, is_leaf: bool) -> Option<Privileges> {
+        let counting = self
+            .roles
+            .get(authid)?
+            .iter()
+            .filter(|(_, propagates)| is_leaf || **propagates);
+        let names: Vec<&str> = counting.map(|(name, _)| name.as_str()).collect();
+        if names.is_empty() {
+            None
+        } else if names.contains(&NO_ACCESS) {
+            Some(Privileges::NONE)
+        } else {
+            Some(
+                names
+                    .iter()
+                    .filter_map(|name| role(name))
+                    .fold(Privileges::NONE, Privileges::or),
+            )
+        }
+    }
+}
+
+/// The rules of one state of the file.
+#[derive(Debug, Default)]
+pub struct AclTree {
+    root: Node,
+}
+
+impl AclTree {
+    /// Parses `acl:<propagate 0|1>:<path>:<who>[,<who>…]:<role>[,<role>…]`, one rule a line.
+    ///
+    /// # Errors
+    /// [`AclError::Line`] for the first line that is none.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, AclError> {
+        let mut tree = Self::default();
+        for (line, content) in (1..)
+            .zip(text.lines())
+            .filter(|(_, content)| !content.trim().is_empty())
+        {
+            let wrong = |expected| AclError::Line {
+                path: path.to_owned(),
+                line,
+                expected,
+                found: content.chars().take(120).flat_map(char::escape_debug).collect(),
+            };
+            let fields: Vec<&str> = content.trim().split(':').collect();
+            let &["acl", propagates, place, who, roles] = fields.as_slice() else {
+                return Err(wrong("acl:<propagate>:<path>:<who>:<roles>"));
+            };
+            let propagates = match propagates {
+                "0" => false,
+                "1" => true,
+                _ => return Err(wrong("0 or 1 after `acl:`")),
+            };
+            let below_root = place
+                .strip_prefix('/')
+                .filter(|path| path.len() < MAX_PATH)
+                .ok_or_else(|| wrong("a path of at most 128 characters that begins with `/`"))?;
+            let node = below_root
+                .split('/')
+                .filter(|component| !component.is_empty())
+                .fold(&mut tree.root, |node, component| {
+                    node.children.entry(component.to_owned()).or_default()
+                });
+            // Groups are part of the syntax; nobody is a member of one.
+            for who in who.split(',').filter(|who| !who.starts_with('@')) {
+                let authid = Authid::parse(who).map_err(|_| wrong("users or tokens, separated by `,`"))?;
+                let of_authid = node.roles.entry(authid).or_default();
+                for name in roles.split(',') {
+                    role(name).ok_or_else(|| wrong("known roles, separated by `,`"))?;
+                    of_authid.insert(name.to_owned(), propagates);
+                }
+            }
+        }
+        Ok(tree)
+    }
+
+    /// What somebody may do at a path, given by its components: `["datastore", "store1"]`.
+    #[must_use]
+    pub fn privileges(&self, authid: &Authid, path: &[&str]) -> Privileges {
+        if authid.token.is_none() {
+            return if authid.user.is_root() {
+                Privileges::ALL
+            } else {
+                self.resolve(authid, path)
+            };
+        }
+        let user = Authid::from(authid.user.clone());
+        self.resolve(authid, path).and(self.privileges(&user, path))
+    }
+
+    /// Whether somebody may do any of `wanted` at a path or anywhere below it.
+    #[must_use]
+    pub fn any_below(&self, authid: &Authid, path: &[&str], wanted: Privileges) -> bool {
+        let node = path
+            .iter()
+            .try_fold(&self.root, |node, component| node.children.get(*component));
+        self.privileges(authid, path).any(wanted)
+            || node.is_some_and(|node| {
+                node.children.keys().any(|child| {
+                    let below: Vec<&str> = path.iter().copied().chain([child.as_str()]).collect();
+                    self.any_below(authid, &below, wanted)
+                })
+            })
+    }
+
+    fn resolve(&self, authid: &Authid, path: &[&str]) -> Privileges {
+        let mut node = &self.root;
+        let mut decided = node.privileges(authid, path.is_empty());
+        for (depth, component) in (1..).zip(path) {
+            let Some(child) = node.children.get(*component) else {
+                break;
+            };
+            node = child;
+            decided = node.privileges(authid, depth == path.len()).or(decided);
+        }
+        decided.unwrap_or_default()
+    }
+}
+
+/// Tells one state of the file from another without reading it; `None` when there is no file.
+type Identity = Option<(u64, u64, i64, i64)>;
+
+struct Known {
+    identity: Identity,
+    tree: Arc<AclTree>,
+}
+
+/// `acl.cfg`, read again when it changes (one `stat` a look). An edit that does not parse keeps the last good rules.
+pub struct AclFile {
+    path: PathBuf,
+    known: ArcSwap<Known>,
+}
+
+impl AclFile {
+    /// Reads the file; without one nobody may do anything.
+    ///
+    /// # Errors
+    /// [`AclError`] when it cannot be read or is not valid.
+    pub fn open(path: PathBuf) -> Result<Self, AclError> {
+        let known = ArcSwap::from_pointee(Known {
+            identity: identity(&path),
+            tree: Arc::new(read(&path)?),
+        });
+        Ok(Self { path, known })
+    }
+
+    /// The rules in force.
+    #[must_use]
+    pub fn tree(&self) -> Arc<AclTree> {
+        let known = self.known.load();
+        let now = identity(&self.path);
+        if now == known.identity {
+            return Arc::clone(&known.tree);
+        }
+        let tree = match read(&self.path) {
+            Ok(tree) => Arc::new(tree),
+            Err(error) => {
+                tracing::error!(%error, "keeping the last good permissions");
+                Arc::clone(&known.tree)
+            }
+        };
+        // A broken state is remembered as seen, too, so that it is logged once and not on each request.
+        self.known.store(Arc::new(Known {
+            identity: now,
+            tree: Arc::clone(&tree),
+        }));
+        tree
+    }
+}
+
+fn read(path: &Path) -> Result<AclTree, AclError> {
+    AclTree::parse(path, &String::from_utf8_lossy(&config_file::read(path)?))
+}
+
+fn identity(path: &Path) -> Identity {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(text: &str) -> AclTree {
+        AclTree::parse(Path::new("acl.cfg"), text).unwrap()
+    }
+
+    fn of(tree: &AclTree, who: &str, path: &str) -> Privileges {
+        let components: Vec<&str> = path
+            .split('/')
+            .filter(|component| !component.is_empty())
+            .collect();
+        tree.privileges(&Authid::parse(who).unwrap(), &components)
+    }
+
+    #[test]
+    fn the_deepest_node_with_roles_decides() {
+        let tree = tree(
+            "acl:1:/:all@pbs:Admin\n\nacl:1:/datastore:ann@pbs,bob@pbs:DatastoreReader\n\
+             acl:1:/datastore/a:ann@pbs:DatastoreBackup\nacl:1:/datastore/b:ann@pbs:NoAccess,DatastoreAdmin\n\
+             acl:0:/datastore/c:bob@pbs:DatastoreAudit\nacl:1:/datastore/c/ns:cy@pbs:DatastoreAudit\n",
+        );
+        assert_eq!(of(&tree, "all@pbs", "/datastore/a/x/y"), Privileges::ALL);
+        assert_eq!(of(&tree, "all@pbs", "/"), Privileges::ALL);
+        assert!(of(&tree, "ann@pbs", "/datastore/other").any(Privileges::READ));
+        assert_eq!(
+            of(&tree, "ann@pbs", "/datastore/a"),
+            Privileges::BACKUP,
+            "replaces what is above"
+        );
+        assert_eq!(of(&tree, "ann@pbs", "/datastore/a/ns"), Privileges::BACKUP);
+        assert_eq!(
+            of(&tree, "ann@pbs", "/datastore/b/ns"),
+            Privileges::NONE,
+            "NoAccess wins"
+        );
+        assert_eq!(of(&tree, "bob@pbs", "/datastore/c"), Privileges::AUDIT);
+        assert!(
+            of(&tree, "bob@pbs", "/datastore/c/ns").any(Privileges::READ),
+            "the rule at c does not propagate"
+        );
+        assert_eq!(of(&tree, "nobody@pbs", "/datastore/a"), Privileges::NONE);
+        assert_eq!(of(&tree, "root@pam", "/datastore/a"), Privileges::ALL);
+        let cy = Authid::parse("cy@pbs").unwrap();
+        assert!(tree.any_below(&cy, &["datastore", "c"], Privileges::AUDIT));
+        assert!(!tree.any_below(&cy, &["datastore", "a"], Privileges::AUDIT));
+    }
+
+    #[test]
+    fn a_token_can_do_no_more_than_its_user() {
+        let tree = tree(
+            "acl:1:/:ann@pbs!all,bob@pbs!all:Admin\nacl:1:/datastore/a:ann@pbs:DatastoreReader\n\
+             acl:1:/datastore/b:ann@pbs:DatastoreReader\nacl:1:/datastore/b:ann@pbs!all:DatastoreAudit\n",
+        );
+        assert_eq!(
+            of(&tree, "ann@pbs!all", "/datastore/a"),
+            of(&tree, "ann@pbs", "/datastore/a")
+        );
+        assert_eq!(of(&tree, "ann@pbs!all", "/datastore/b"), Privileges::AUDIT);
+        assert_eq!(
+            of(&tree, "ann@pbs!other", "/datastore/a"),
+            Privileges::NONE,
+            "needs rules of its own"
+        );
+        assert_eq!(of(&tree, "bob@pbs!all", "/datastore/a"), Privileges::NONE);
+        assert_eq!(of(&tree, "root@pam!x", "/datastore/a"), Privileges::NONE);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_a_bad_edit_keeps_the_last_good_rules() {
+        for (text, says) in [
+            ("acl:1:/:a@pbs:Admin\nnonsense", "line 2"),
+            ("acl:2:/:a@pbs:Admin", "0 or 1"),
+            ("acl:1:datastore:a@pbs:Admin", "begins with `/`"),
+            ("acl:1:/:a:Admin", "users or tokens"),
+            ("acl:1:/:a@pbs:King", "known roles"),
+        ] {
+            let error = AclTree::parse(Path::new("acl.cfg"), text)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("acl.cfg");
+        let file = AclFile::open(path.clone()).unwrap();
+        let may = |file: &AclFile| of(&file.tree(), "a@pbs", "/datastore/x").any(Privileges::READ);
+        assert!(!may(&file), "no file, no rights");
+        std::fs::write(&path, "acl:1:/:a@pbs:Admin\n").unwrap();
+        assert!(may(&file));
+        std::fs::write(&path, "acl:1:/:a@pbs:Admin\nbroken").unwrap();
+        assert!(may(&file));
+        std::fs::write(&path, "acl:1:/:b@pbs:Admin\n").unwrap();
+        assert!(!may(&file));
+    }
+}
