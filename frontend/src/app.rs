@@ -148,7 +148,10 @@ fn signed_in(props: &SignedInProps) -> Html {
                     if let Err(problem) = api::log_out().await
                         && problem.status != 401
                     {
-                        gloo::console::warn!(format!("the server did not end the session: {}", problem.detail));
+                        gloo::console::warn!(format!(
+                            "the server did not end the session: {}",
+                            problem.detail
+                        ));
                     }
                     signed_out.emit(());
                 });
@@ -184,7 +187,10 @@ fn page(route: Route) -> Html {
 pub fn start() {
     theme::Theme::stored().apply();
     theme::apply_language(theme::stored_language());
-    let Some(root) = web_sys::window().and_then(|w| w.document()).and_then(|d| d.get_element_by_id("app")) else {
+    let Some(root) = web_sys::window()
+        .and_then(|w| w.document())
+        .and_then(|d| d.get_element_by_id("app"))
+    else {
         gloo::console::error!("no element #app in the page");
         return;
     };

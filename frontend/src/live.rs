@@ -217,7 +217,11 @@ impl Live {
                 Conn::Lost { since_ms, .. } => since_ms,
                 Conn::Connecting | Conn::Live => clock::now_ms(),
             };
-            state.conn = Conn::Lost { since_ms, attempt, retry_in_s };
+            state.conn = Conn::Lost {
+                since_ms,
+                attempt,
+                retry_in_s,
+            };
         }
         // a refused stream does not say why: the session may have ended
         let live = self.clone();
@@ -287,8 +291,13 @@ impl Live {
         let frame = request_animation_frame(move |_| {
             live.frame.borrow_mut().take();
             let dirty = live.dirty.replace(0);
-            let called: Vec<_> =
-                live.listeners.borrow().iter().filter(|l| l.1 & dirty != 0).map(|l| l.2.clone()).collect();
+            let called: Vec<_> = live
+                .listeners
+                .borrow()
+                .iter()
+                .filter(|l| l.1 & dirty != 0)
+                .map(|l| l.2.clone())
+                .collect();
             for callback in called {
                 callback.emit(());
             }
@@ -321,10 +330,21 @@ impl State {
             Some(followed) if followed.job.state.is_final() && !job.state.is_final() => {}
             Some(followed) => followed.job = Rc::new(job),
             None => {
-                self.jobs.insert(id, Followed { job: Rc::new(job), track: Track::default() });
+                self.jobs.insert(
+                    id,
+                    Followed {
+                        job: Rc::new(job),
+                        track: Track::default(),
+                    },
+                );
             }
         }
-        let ended: Vec<Uuid> = self.jobs.values().filter(|f| f.job.state.is_final()).map(|f| f.job.id).collect();
+        let ended: Vec<Uuid> = self
+            .jobs
+            .values()
+            .filter(|f| f.job.state.is_final())
+            .map(|f| f.job.id)
+            .collect();
         for id in ended.iter().take(ended.len().saturating_sub(KEEP_ENDED)) {
             self.jobs.remove(id);
         }

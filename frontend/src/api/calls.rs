@@ -2,8 +2,8 @@
 
 use fleethold_api_types::{
     AboutInfo, ChangePassword, ContentRequest, CreateRestore, GroupEntry, Health, HistoryItem, HistoryQuery,
-    HistorySamples, Job, JobLog, LoginRequest, NamespaceEntry, Page, PlanRequest, RestorePlan, Session, SnapshotEntry,
-    StoreRow,
+    HistorySamples, Job, JobLog, LoginRequest, NamespaceEntry, Page, PlanRequest, RestorePlan, Session,
+    SnapshotEntry, StoreRow,
 };
 use gloo::net::http::Method;
 use uuid::Uuid;
@@ -36,7 +36,9 @@ pub async fn log_out() -> Outcome<()> {
 
 /// `POST /session/password`.
 pub async fn change_password(body: &ChangePassword) -> Outcome<()> {
-    send(Method::POST, "/session/password", Some(body)).await.map(drop)
+    send(Method::POST, "/session/password", Some(body))
+        .await
+        .map(drop)
 }
 
 /// All pages of a list.
@@ -77,7 +79,13 @@ pub async fn groups(store: &str, ns: &str) -> Outcome<Vec<GroupEntry>> {
 
 /// `GET /stores/{name}/snapshots?ns=&group=`, newest first.
 pub async fn snapshots(store: &str, ns: &str, group: &str) -> Outcome<Vec<SnapshotEntry>> {
-    all(&format!("/stores/{}/snapshots?ns={}&group={}", encode(store), encode(ns), encode(group))).await
+    all(&format!(
+        "/stores/{}/snapshots?ns={}&group={}",
+        encode(store),
+        encode(ns),
+        encode(group)
+    ))
+    .await
 }
 
 /// The address of a plain file's content: the browser downloads it itself.
@@ -93,7 +101,12 @@ pub fn content_href(store: &str, ns: &str, snapshot: &str, file: &str) -> String
 
 /// `POST /stores/{name}/content`: a file decrypted on the server with the key in the body.
 pub async fn content(store: &str, body: &ContentRequest) -> Outcome<Vec<u8>> {
-    let response = send(Method::POST, &format!("/stores/{}/content", encode(store)), Some(body)).await?;
+    let response = send(
+        Method::POST,
+        &format!("/stores/{}/content", encode(store)),
+        Some(body),
+    )
+    .await?;
     response.binary().await.map_err(network)
 }
 
@@ -119,7 +132,13 @@ pub async fn restore_samples(id: Uuid) -> Outcome<HistorySamples> {
 
 /// `POST /restores/{id}/cancel`.
 pub async fn cancel_restore(id: Uuid) -> Outcome<()> {
-    send(Method::POST, &format!("/restores/{id}/cancel"), Some(&serde_json::json!({}))).await.map(drop)
+    send(
+        Method::POST,
+        &format!("/restores/{id}/cancel"),
+        Some(&serde_json::json!({})),
+    )
+    .await
+    .map(drop)
 }
 
 /// `GET /restores/{id}/log?after=N`.

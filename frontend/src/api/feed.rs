@@ -39,7 +39,12 @@ pub struct Feed {
 impl Feed {
     /// Opens the feed.
     pub fn open(report: Rc<dyn Fn(Report)>) -> Self {
-        let inner = Rc::new(RefCell::new(Inner { source: None, listeners: Vec::new(), retry: None, attempt: 0 }));
+        let inner = Rc::new(RefCell::new(Inner {
+            source: None,
+            listeners: Vec::new(),
+            retry: None,
+            attempt: 0,
+        }));
         connect(&inner, &report);
         Self { inner, report }
     }
@@ -80,12 +85,21 @@ fn connect(inner: &Rc<RefCell<Inner>>, report: &Rc<dyn Fn(Report)>) {
     }
     {
         let (inner, report) = (inner.clone(), report.clone());
-        listeners.push(EventListener::new(&source, "error", move |_| lost(&inner, &report)));
+        listeners.push(EventListener::new(&source, "error", move |_| {
+            lost(&inner, &report)
+        }));
     }
-    for kind in [EventKind::Snapshot, EventKind::Store, EventKind::Job, EventKind::Server] {
+    for kind in [
+        EventKind::Snapshot,
+        EventKind::Store,
+        EventKind::Job,
+        EventKind::Server,
+    ] {
         let report = report.clone();
         listeners.push(EventListener::new(&source, kind.as_str(), move |event| {
-            let Some(data) = event.dyn_ref::<MessageEvent>().and_then(|m| m.data().as_string()) else { return };
+            let Some(data) = event.dyn_ref::<MessageEvent>().and_then(|m| m.data().as_string()) else {
+                return;
+            };
             match Event::parse(kind, &data) {
                 Ok(event) => report(Report::Event(Box::new(event))),
                 Err(error) => report(Report::Unreadable(format!("{}: {error}", kind.as_str()))),
@@ -102,9 +116,19 @@ fn lost(inner: &Rc<RefCell<Inner>>, report: &Rc<dyn Fn(Report)>) {
     let (attempt, closed) = {
         let mut inner = inner.borrow_mut();
         inner.attempt += 1;
-        (inner.attempt, inner.source.as_ref().is_none_or(|s| s.ready_state() == EventSource::CLOSED))
+        (
+            inner.attempt,
+            inner
+                .source
+                .as_ref()
+                .is_none_or(|s| s.ready_state() == EventSource::CLOSED),
+        )
     };
-    let retry_in_s = if closed { (1u32 << attempt.min(4)).min(10) } else { 0 };
+    let retry_in_s = if closed {
+        (1u32 << attempt.min(4)).min(10)
+    } else {
+        0
+    };
     if closed {
         let again = (inner.clone(), report.clone());
         let timeout = Timeout::new(retry_in_s * 1000, move || connect(&again.0, &again.1));

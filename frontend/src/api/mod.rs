@@ -27,7 +27,11 @@ pub fn set_csrf(token: Option<String>) {
 
 fn request(method: Method, path: &str) -> RequestBuilder {
     let builder = RequestBuilder::new(&format!("/api/v1{path}")).header("Accept", "application/json");
-    let token = if method == Method::GET { None } else { CSRF.with(|slot| slot.borrow().clone()) };
+    let token = if method == Method::GET {
+        None
+    } else {
+        CSRF.with(|slot| slot.borrow().clone())
+    };
     match token {
         Some(token) => builder.header("CSRFPreventionToken", &token),
         None => builder,
@@ -36,7 +40,11 @@ fn request(method: Method, path: &str) -> RequestBuilder {
 }
 
 fn network(error: impl std::fmt::Display) -> Problem {
-    Problem { code: "network".into(), status: 0, detail: error.to_string() }
+    Problem {
+        code: "network".into(),
+        status: 0,
+        detail: error.to_string(),
+    }
 }
 
 async fn checked(response: Response) -> Outcome<Response> {
@@ -45,16 +53,30 @@ async fn checked(response: Response) -> Outcome<Response> {
     }
     let status = response.status();
     let text = response.text().await.map_err(network)?;
-    Err(match serde_json::from_str::<fleethold_api_types::Problem>(&text) {
-        Ok(problem) => Problem { code: problem.code, status, detail: problem.detail },
-        Err(_) => Problem { code: "http".into(), status, detail: format!("{status} {}", text.trim()) },
-    })
+    Err(
+        match serde_json::from_str::<fleethold_api_types::Problem>(&text) {
+            Ok(problem) => Problem {
+                code: problem.code,
+                status,
+                detail: problem.detail,
+            },
+            Err(_) => Problem {
+                code: "http".into(),
+                status,
+                detail: format!("{status} {}", text.trim()),
+            },
+        },
+    )
 }
 
 async fn decoded<T: DeserializeOwned>(response: Response) -> Outcome<T> {
     let status = response.status();
     let text = response.text().await.map_err(network)?;
-    serde_json::from_str(&text).map_err(|e| Problem { code: "decode".into(), status, detail: e.to_string() })
+    serde_json::from_str(&text).map_err(|e| Problem {
+        code: "decode".into(),
+        status,
+        detail: e.to_string(),
+    })
 }
 
 async fn get<T: DeserializeOwned>(path: &str) -> Outcome<T> {

@@ -39,16 +39,29 @@ impl CanvasBackend {
         use wasm_bindgen::JsCast;
         let scale = web_sys::window().map_or(1.0, |w| w.device_pixel_ratio()).max(1.0);
         let rect = canvas.get_bounding_client_rect();
-        let size = ((rect.width() * scale).round() as u32, (rect.height() * scale).round() as u32);
+        let size = (
+            (rect.width() * scale).round() as u32,
+            (rect.height() * scale).round() as u32,
+        );
         if size.0 == 0 || size.1 == 0 {
             return None;
         }
         // assigning the size clears the canvas, too
         canvas.set_width(size.0);
         canvas.set_height(size.1);
-        let context = canvas.get_context("2d").ok().flatten()?.dyn_into::<CanvasRenderingContext2d>().ok()?;
+        let context = canvas
+            .get_context("2d")
+            .ok()
+            .flatten()?
+            .dyn_into::<CanvasRenderingContext2d>()
+            .ok()?;
         context.set_line_join("round");
-        Some(Self { context, size, scale, dash })
+        Some(Self {
+            context,
+            size,
+            scale,
+            dash,
+        })
     }
 
     /// Device pixels in a CSS pixel.
@@ -59,7 +72,12 @@ impl CanvasBackend {
     fn stroke<S: BackendStyle>(&self, style: &S) {
         self.context.set_stroke_style_str(&css(style.color()));
         self.context.set_line_width(f64::from(style.stroke_width()));
-        let dash: js_sys::Array = self.dash.get().iter().map(|d| js_sys::Number::from(d * self.scale)).collect();
+        let dash: js_sys::Array = self
+            .dash
+            .get()
+            .iter()
+            .map(|d| js_sys::Number::from(d * self.scale))
+            .collect();
         // refused only for values that are not numbers
         if self.context.set_line_dash(&dash).is_ok() {
             self.context.stroke();
@@ -70,13 +88,18 @@ impl CanvasBackend {
         self.context.begin_path();
         for (i, (x, y)) in points.into_iter().enumerate() {
             let (x, y) = (f64::from(x) + offset, f64::from(y) + offset);
-            if i == 0 { self.context.move_to(x, y) } else { self.context.line_to(x, y) }
+            if i == 0 {
+                self.context.move_to(x, y)
+            } else {
+                self.context.line_to(x, y)
+            }
         }
     }
 
     fn font<T: BackendTextStyle>(&self, style: &T) {
         // the family of the sheet: canvas text does not inherit
-        self.context.set_font(&format!("{}px {}", style.size(), style.family().as_str()));
+        self.context
+            .set_font(&format!("{}px {}", style.size(), style.family().as_str()));
     }
 }
 
@@ -99,7 +122,8 @@ impl DrawingBackend for CanvasBackend {
 
     fn draw_pixel(&mut self, point: BackendCoord, colour: BackendColor) -> Drawn {
         self.context.set_fill_style_str(&css(colour));
-        self.context.fill_rect(f64::from(point.0), f64::from(point.1), 1.0, 1.0);
+        self.context
+            .fill_rect(f64::from(point.0), f64::from(point.1), 1.0, 1.0);
         Ok(())
     }
 
@@ -107,7 +131,13 @@ impl DrawingBackend for CanvasBackend {
         self.draw_path([from, to], style)
     }
 
-    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> Drawn {
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        a: BackendCoord,
+        b: BackendCoord,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
         let (x, y) = (f64::from(a.0.min(b.0)), f64::from(a.1.min(b.1)));
         let (w, h) = (f64::from((a.0 - b.0).abs()), f64::from((a.1 - b.1).abs()));
         if fill {
@@ -121,7 +151,11 @@ impl DrawingBackend for CanvasBackend {
         Ok(())
     }
 
-    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn {
         // lines of odd width are sharp between the pixels
         let offset = if style.stroke_width() % 2 == 1 { 0.5 } else { 0.0 };
         self.trace(path, offset);
@@ -129,10 +163,22 @@ impl DrawingBackend for CanvasBackend {
         Ok(())
     }
 
-    fn draw_circle<S: BackendStyle>(&mut self, center: BackendCoord, radius: u32, style: &S, fill: bool) -> Drawn {
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        center: BackendCoord,
+        radius: u32,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
         self.context.begin_path();
         self.context
-            .arc(f64::from(center.0), f64::from(center.1), f64::from(radius), 0.0, std::f64::consts::TAU)
+            .arc(
+                f64::from(center.0),
+                f64::from(center.1),
+                f64::from(radius),
+                0.0,
+                std::f64::consts::TAU,
+            )
             .map_err(|_| DrawingErrorKind::DrawingError(CanvasError))?;
         if fill {
             self.context.set_fill_style_str(&css(style.color()));
@@ -143,7 +189,11 @@ impl DrawingBackend for CanvasBackend {
         Ok(())
     }
 
-    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, vertices: I, style: &S) -> Drawn {
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        vertices: I,
+        style: &S,
+    ) -> Drawn {
         self.trace(vertices, 0.0);
         self.context.close_path();
         self.context.set_fill_style_str(&css(style.color()));
@@ -176,7 +226,10 @@ impl DrawingBackend for CanvasBackend {
         style: &T,
     ) -> Result<(u32, u32), DrawingErrorKind<CanvasError>> {
         self.font(style);
-        let metrics = self.context.measure_text(text).map_err(|_| DrawingErrorKind::DrawingError(CanvasError))?;
+        let metrics = self
+            .context
+            .measure_text(text)
+            .map_err(|_| DrawingErrorKind::DrawingError(CanvasError))?;
         Ok((metrics.width().ceil() as u32, style.size().ceil() as u32))
     }
 }

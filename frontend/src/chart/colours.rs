@@ -19,7 +19,10 @@ impl Colours {
             .as_ref()
             .and_then(|style| style.get_property_value(name).ok())
             .and_then(|text| parse(&text))
-            .unwrap_or(BackendColor { alpha: 1.0, rgb: (0, 0, 0) })
+            .unwrap_or(BackendColor {
+                alpha: 1.0,
+                rgb: (0, 0, 0),
+            })
     }
 }
 
@@ -28,13 +31,25 @@ pub(super) fn parse(text: &str) -> Option<BackendColor> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix('#') {
         let n = u32::from_str_radix(hex.get(..6)?, 16).ok()?;
-        return Some(BackendColor { alpha: 1.0, rgb: ((n >> 16) as u8, (n >> 8) as u8, n as u8) });
+        return Some(BackendColor {
+            alpha: 1.0,
+            rgb: ((n >> 16) as u8, (n >> 8) as u8, n as u8),
+        });
     }
-    let inner = text.strip_prefix("rgba(").or_else(|| text.strip_prefix("rgb("))?.strip_suffix(')')?;
-    let mut numbers = inner.split([',', ' ', '/']).filter(|p| !p.is_empty()).map(str::parse::<f64>);
+    let inner = text
+        .strip_prefix("rgba(")
+        .or_else(|| text.strip_prefix("rgb("))?
+        .strip_suffix(')')?;
+    let mut numbers = inner
+        .split([',', ' ', '/'])
+        .filter(|p| !p.is_empty())
+        .map(str::parse::<f64>);
     let mut next = || numbers.next()?.ok();
     let rgb = (next()? as u8, next()? as u8, next()? as u8);
-    Some(BackendColor { rgb, alpha: next().unwrap_or(1.0) })
+    Some(BackendColor {
+        rgb,
+        alpha: next().unwrap_or(1.0),
+    })
 }
 
 /// As the canvas reads it.
@@ -49,7 +64,13 @@ mod tests {
 
     #[test]
     fn every_form_a_browser_computes_is_read() {
-        for text in ["rgb(26, 107, 184)", "rgba(26, 107, 184, 1)", "rgb(26 107 184 / 1)", "#1a6bb8", " rgb(26 107 184)"] {
+        for text in [
+            "rgb(26, 107, 184)",
+            "rgba(26, 107, 184, 1)",
+            "rgb(26 107 184 / 1)",
+            "#1a6bb8",
+            " rgb(26 107 184)",
+        ] {
             let colour = parse(text).expect(text);
             assert_eq!((colour.rgb, colour.alpha), ((26, 107, 184), 1.0), "{text}");
         }

@@ -15,7 +15,7 @@ use super::{
     colours::Colours,
     panel::Line,
 };
-use crate::model::{ticks, track::GAP_S};
+use crate::model::ticks;
 
 /// Left gutter for value labels, CSS pixels.
 pub(super) const LEFT: f64 = 40.0;
@@ -27,7 +27,12 @@ pub(super) const ABOVE: f64 = 8.0;
 pub(super) const RIGHT: f64 = 6.0;
 
 /// Colour and dash of a series by its place; shape and colour together.
-const STYLES: [(&str, &[f64]); 4] = [("--c3", &[2.0, 2.5]), ("--c1", &[]), ("--c2", &[6.0, 3.0]), ("--c4", &[8.0, 2.0, 2.0, 2.0])];
+const STYLES: [(&str, &[f64]); 4] = [
+    ("--c3", &[2.0, 2.5]),
+    ("--c1", &[]),
+    ("--c2", &[6.0, 3.0]),
+    ("--c4", &[8.0, 2.0, 2.0, 2.0]),
+];
 
 /// What part of time and values is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +48,11 @@ pub(super) struct View {
 impl View {
     /// Everything visible of the last `range_s` seconds (all of it when `None`), values up to the next round tick.
     pub(super) fn of(lines: &[Line], range_s: Option<f64>, steps: usize) -> Self {
-        let newest = lines.iter().filter_map(|l| l.series.last()).map(|s| s.t).fold(0.0, f64::max);
+        let newest = lines
+            .iter()
+            .filter_map(|l| l.series.last())
+            .map(|s| s.t)
+            .fold(0.0, f64::max);
         let oldest = lines
             .iter()
             .filter_map(|l| l.series.iter().next())
@@ -59,7 +68,10 @@ impl View {
             .flat_map(|l| l.series.iter().rev().take_while(|s| s.t >= from_s))
             .map(|s| s.v)
             .fold(0.0, f64::max);
-        let top = ticks::value_ticks(greatest.max(1.0), steps).last().copied().unwrap_or(1.0);
+        let top = ticks::value_ticks(greatest.max(1.0), steps)
+            .last()
+            .copied()
+            .unwrap_or(1.0);
         Self { from_s, to_s, top }
     }
 }
@@ -74,10 +86,16 @@ fn rgba(c: BackendColor) -> RGBAColor {
 /// Draws a chart into its canvas; nothing happens while the canvas has no size.
 pub(super) fn draw(canvas: &HtmlCanvasElement, lines: &[Line], view: View, steps: usize) {
     let dash: Dash = Rc::new(Cell::new(&[]));
-    let Some(backend) = CanvasBackend::new(canvas, dash.clone()) else { return };
+    let Some(backend) = CanvasBackend::new(canvas, dash.clone()) else {
+        return;
+    };
     let scale = backend.scale();
     let area = backend.into_drawing_area();
-    let pen = Pen { scale, colours: Colours::of(canvas), dash };
+    let pen = Pen {
+        scale,
+        colours: Colours::of(canvas),
+        dash,
+    };
     if let Err(error) = pen.all(&area, lines, view, steps) {
         gloo::console::error!(format!("chart not drawn: {error}"));
     }
@@ -117,9 +135,14 @@ impl Pen {
     fn gaps(&self, chart: &mut Plane<'_>, lines: &[Line], view: View) -> Result<(), Failure> {
         let style = rgba(self.colours.get("--off-soft")).filled();
         let Some(first) = lines.first() else { return Ok(()) };
-        let gaps = first.series.gaps(GAP_S).into_iter().filter(|(a, b)| *b > view.from_s && *a < view.to_s);
-        chart
-            .draw_series(gaps.map(|(a, b)| Rectangle::new([(a.max(view.from_s), 0.0), (b.min(view.to_s), view.top)], style)))?;
+        let gaps = first
+            .series
+            .gaps(first.gap_s)
+            .into_iter()
+            .filter(|(a, b)| *b > view.from_s && *a < view.to_s);
+        chart.draw_series(gaps.map(|(a, b)| {
+            Rectangle::new([(a.max(view.from_s), 0.0), (b.min(view.to_s), view.top)], style)
+        }))?;
         Ok(())
     }
 
@@ -128,32 +151,59 @@ impl Pen {
         let axis = rgba(self.colours.get("--line-2")).stroke_width(self.hair());
         let ink = rgba(self.colours.get("--ink-3"));
         let font = |h, v| {
-            ("-apple-system, \"Segoe UI\", Roboto, Cantarell, \"Liberation Sans\", Arial, sans-serif", 11.0 * self.scale)
+            (
+                "-apple-system, \"Segoe UI\", Roboto, Cantarell, \"Liberation Sans\", Arial, sans-serif",
+                11.0 * self.scale,
+            )
                 .into_font()
                 .color(&ink)
                 .pos(Pos::new(h, v))
         };
         for value in ticks::value_ticks(view.top, steps) {
             let style = if value == 0.0 { axis } else { rule };
-            chart.draw_series([PathElement::new([(view.from_s, value), (view.to_s, value)], style)])?;
+            chart.draw_series([PathElement::new(
+                [(view.from_s, value), (view.to_s, value)],
+                style,
+            )])?;
             let (x, y) = chart.backend_coord(&(view.from_s, value));
-            area.draw_text(&label(value), &font(HPos::Right, VPos::Center), (x - self.px(8.0), y))?;
+            area.draw_text(
+                &label(value),
+                &font(HPos::Right, VPos::Center),
+                (x - self.px(8.0), y),
+            )?;
         }
         let width = f64::from(chart.plotting_area().dim_in_pixel().0) / self.scale;
         for tick in ticks::time_ticks(view.from_s, view.to_s, ((width / 80.0) as usize).max(2)) {
             let (x, y) = chart.backend_coord(&(tick, 0.0));
-            area.draw_text(&ticks::elapsed(tick), &font(HPos::Center, VPos::Top), (x, y + self.px(5.0)))?;
+            // the last label ends at the edge instead of running over it
+            let edge = f64::from(area.dim_in_pixel().0) - 24.0 * self.scale;
+            let side = if f64::from(x) > edge {
+                HPos::Right
+            } else {
+                HPos::Center
+            };
+            area.draw_text(
+                &ticks::elapsed(tick),
+                &font(side, VPos::Top),
+                (x, y + self.px(5.0)),
+            )?;
         }
         Ok(())
     }
 
     fn line(&self, chart: &mut Plane<'_>, line: &Line, view: View, columns: usize) -> Result<(), Failure> {
-        let (colour, dash) = STYLES.get(line.style % STYLES.len()).copied().unwrap_or(("--c1", &[]));
+        let (colour, dash) = STYLES
+            .get(line.style % STYLES.len())
+            .copied()
+            .unwrap_or(("--c1", &[]));
         let colour = rgba(self.colours.get(colour));
         let stroke = colour.stroke_width((1.75 * self.scale).round() as u32);
-        for points in line.series.lines(view.from_s, view.to_s, columns, GAP_S) {
-            let points: Vec<(f64, f64)> =
-                points.iter().filter(|s| s.t >= view.from_s).map(|s| (s.t, s.v.min(view.top))).collect();
+        for points in line.series.lines(view.from_s, view.to_s, columns, line.gap_s) {
+            let points: Vec<(f64, f64)> = points
+                .iter()
+                .filter(|s| s.t >= view.from_s)
+                .map(|s| (s.t, s.v.min(view.top)))
+                .collect();
             if line.filled {
                 chart.draw_series(AreaSeries::new(points.iter().copied(), 0.0, colour.mix(0.12)))?;
             }

@@ -10,7 +10,7 @@ use super::{
     table::{Legend, SampleTable, dash, figure},
 };
 use crate::{
-    model::{series::Series, ticks},
+    model::{series::Series, ticks, track::GAP_S},
     t,
     ui::Icon,
 };
@@ -28,12 +28,21 @@ pub struct Line {
     pub filled: bool,
     /// Drawn.
     pub visible: bool,
+    /// Longest silence, in seconds, that does not break the line.
+    pub gap_s: f64,
 }
 
 impl Line {
     /// A visible line.
     pub fn new(name: impl Into<AttrValue>, series: Rc<Series>, style: usize) -> Self {
-        Self { name: name.into(), series, style, filled: false, visible: true }
+        Self {
+            name: name.into(),
+            series,
+            style,
+            filled: false,
+            visible: true,
+            gap_s: GAP_S,
+        }
     }
 }
 
@@ -53,6 +62,9 @@ pub struct ChartProps {
     /// Heading.
     #[prop_or_default]
     pub title: Option<AttrValue>,
+    /// Level of the heading.
+    #[prop_or("h3")]
+    pub heading: &'static str,
     /// For tests.
     #[prop_or_default]
     pub testid: Option<&'static str>,
@@ -85,11 +97,14 @@ pub fn chart(props: &ChartProps) -> Html {
     use_redraw(&canvas, resized.setter());
     {
         let canvas = canvas.clone();
-        use_effect_with((lines.clone(), view, *resized, *as_table), move |(lines, view, ..)| {
-            if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
-                draw::draw(&canvas, lines, *view, steps);
-            }
-        });
+        use_effect_with(
+            (lines.clone(), view, *resized, *as_table),
+            move |(lines, view, ..)| {
+                if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
+                    draw::draw(&canvas, lines, *view, steps);
+                }
+            },
+        );
     }
     let ranges = {
         let choose = |to: Option<f64>| {
@@ -126,7 +141,7 @@ pub fn chart(props: &ChartProps) -> Html {
         <div class="chart-panel" data-testid={props.testid}>
             if props.full {
                 <div class="split">
-                    <h3>{ props.title.clone().unwrap_or(AttrValue::Static(t!(throughput))) }</h3>
+                    <@{props.heading}>{ props.title.clone().unwrap_or(AttrValue::Static(t!(throughput))) }</@>
                     <div class="cluster">
                         if cross.is_some() {
                             <span class="note only-wide">{ t!(paused_while_pointing) }</span>
@@ -166,7 +181,9 @@ fn use_redraw(canvas: &NodeRef, bump: UseStateSetter<u32>) {
         if let (Some(observer), Some(element)) = (&observer, canvas.cast::<Element>()) {
             observer.observe(&element);
         }
-        let theme = web_sys::window().and_then(|w| w.document()).and_then(|d| d.document_element());
+        let theme = web_sys::window()
+            .and_then(|w| w.document())
+            .and_then(|d| d.document_element());
         let attributes = theme.and_then(|root| {
             let observer = web_sys::MutationObserver::new(function).ok()?;
             let options = web_sys::MutationObserverInit::new();
@@ -174,7 +191,8 @@ fn use_redraw(canvas: &NodeRef, bump: UseStateSetter<u32>) {
             observer.observe_with_options(&root, &options).ok()?;
             Some(observer)
         });
-        let scheme = web_sys::window().and_then(|w| w.match_media("(prefers-color-scheme: dark)").ok().flatten());
+        let scheme =
+            web_sys::window().and_then(|w| w.match_media("(prefers-color-scheme: dark)").ok().flatten());
         if let Some(scheme) = &scheme {
             scheme.set_onchange(Some(function));
         }
@@ -211,7 +229,9 @@ fn plot(props: &PlotProps) -> Html {
     let onpointermove = {
         let cross = props.cross.clone();
         move |event: PointerEvent| {
-            let rect = event.target_unchecked_into::<Element>().get_bounding_client_rect();
+            let rect = event
+                .target_unchecked_into::<Element>()
+                .get_bounding_client_rect();
             if rect.width() > 0.0 {
                 let share = (f64::from(event.client_x()) - rect.left()) / rect.width();
                 cross.set(Some(view.from_s + share.clamp(0.0, 1.0) * span));
@@ -225,7 +245,9 @@ fn plot(props: &PlotProps) -> Html {
     let onkeydown = {
         let (cross, lines) = (props.cross.clone(), props.lines.clone());
         move |event: KeyboardEvent| {
-            let Some(series) = lines.first().map(|l| &l.series) else { return };
+            let Some(series) = lines.first().map(|l| &l.series) else {
+                return;
+            };
             let here = cross.unwrap_or(view.to_s);
             let step = span / 60.0;
             match event.key().as_str() {
@@ -237,10 +259,17 @@ fn plot(props: &PlotProps) -> Html {
             event.prevent_default();
         }
     };
-    let marks: Vec<_> = props.cross.map(|t| {
-        props.lines.iter().filter(|l| l.visible).filter_map(|l| Some((l, l.series.nearest(t)?))).collect()
-    })
-    .unwrap_or_default();
+    let marks: Vec<_> = props
+        .cross
+        .map(|t| {
+            props
+                .lines
+                .iter()
+                .filter(|l| l.visible)
+                .filter_map(|l| Some((l, l.series.nearest(t)?)))
+                .collect()
+        })
+        .unwrap_or_default();
     let at = marks.first().map(|(_, s)| s.t);
     let x = at.map(|t| format!("{:.2}%", ((t - view.from_s) / span * 100.0).clamp(0.0, 100.0)));
     html! {

@@ -83,7 +83,9 @@ const ROWS: usize = 200;
 /// Every sample that is shown, newest first.
 #[component(SampleTable)]
 pub(super) fn sample_table(props: &SampleTableProps) -> Html {
-    let Some(first) = props.lines.first() else { return html! {} };
+    let Some(first) = props.lines.first() else {
+        return html! {};
+    };
     let shown: Vec<_> = first.series.iter().filter(|s| s.t >= props.view.from_s).collect();
     let step = shown.len().div_ceil(ROWS).max(1);
     html! {

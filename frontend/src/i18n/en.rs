@@ -10,7 +10,7 @@ macro_rules! texts {
         }
 
         /// English.
-        pub const EN: Texts = Texts { $($key: $text,)+ };
+        pub(super) const EN: Texts = Texts { $($key: $text,)+ };
 
         impl Texts {
             /// Names and texts, for tests over the whole table.
@@ -299,6 +299,7 @@ texts! {
     restore_of: "Restore of {what}",
     restore_roots: "Restore roots",
     restore_started: "Restore started",
+    restores_table: "Table of past restores",
     restoring_now: "Restoring now",
     results: "Results",
     root_namespace: "Root namespace",
@@ -344,13 +345,13 @@ texts! {
     store_not_read: "{name} could not be read",
     stores: "Stores",
     stores_not_read: "The list of stores could not be read",
-    strip_error: "full or failed to verify",
+    strip_error: "full or damaged",
     strip_jobs: "{running} running, {queued} queued",
     strip_label: "Image from start to end: where chunks are fetched, reused or zero",
     strip_maintenance: "by an administrator",
-    strip_offline: "path cannot be opened",
+    strip_offline: "cannot be opened",
     strip_snapshots: "{n} snapshots",
-    strip_warning: "nearly full, stale or unreadable",
+    strip_warning: "nearly full or stale",
     switch_theme: "Switch theme",
     table_caption: "{shown} of {all} samples, newest first",
     taken: "Taken",

@@ -27,7 +27,11 @@ impl Language {
 
     /// The language of a tag such as `de-AT`; English when there is no table for it.
     pub fn from_tag(tag: &str) -> Self {
-        if tag.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("de")) { Self::De } else { Self::En }
+        if tag.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("de")) {
+            Self::De
+        } else {
+            Self::En
+        }
     }
 }
 
@@ -109,8 +113,11 @@ mod tests {
     #[test]
     fn both_tables_have_the_same_places() {
         let places = |text: &str| {
-            let mut found: Vec<String> =
-                text.split('{').skip(1).filter_map(|p| p.split_once('}').map(|p| p.0.to_owned())).collect();
+            let mut found: Vec<String> = text
+                .split('{')
+                .skip(1)
+                .filter_map(|p| p.split_once('}').map(|p| p.0.to_owned()))
+                .collect();
             found.sort();
             found
         };

@@ -34,7 +34,12 @@ fn target_word(target: &RestoreTarget, root: Option<&str>) -> String {
 /// `fleethold restore …` in pieces; the key is named by file, a secret is never in it.
 pub fn command_line(request: &CreateRestore, root: Option<&str>, key_file: Option<&str>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    let mut push = |text: &str, chosen: bool| pieces.push(Piece { text: text.to_owned(), chosen });
+    let mut push = |text: &str, chosen: bool| {
+        pieces.push(Piece {
+            text: text.to_owned(),
+            chosen,
+        })
+    };
     let source = &request.source;
     push("fleethold restore --store ", false);
     push(&shell_quote(&source.store), true);
@@ -90,14 +95,23 @@ pub fn curl(request: &CreateRestore, origin: &str, key_file: Option<&str>) -> Ve
         // jq puts the text of the key file into the body: it never stands in the command itself
         Some(file) => {
             pieces.push(fixed("--data @<(jq --rawfile key ".to_owned()));
-            pieces.push(Piece { text: shell_quote(file), chosen: true });
+            pieces.push(Piece {
+                text: shell_quote(file),
+                chosen: true,
+            });
             pieces.push(fixed(" '.key=$key' <<<".to_owned()));
-            pieces.push(Piece { text: shell_quote(&body), chosen: true });
+            pieces.push(Piece {
+                text: shell_quote(&body),
+                chosen: true,
+            });
             pieces.push(fixed(") \\\n    ".to_owned()));
         }
         None => {
             pieces.push(fixed("--data ".to_owned()));
-            pieces.push(Piece { text: shell_quote(&body), chosen: true });
+            pieces.push(Piece {
+                text: shell_quote(&body),
+                chosen: true,
+            });
             pieces.push(fixed(" \\\n    ".to_owned()));
         }
     }
@@ -123,7 +137,12 @@ mod tests {
                 snapshot: "vm/100/2024-05-01T10:00:00Z".into(),
                 archive: "drive-scsi0.img.fidx".into(),
             },
-            target: RestoreTarget { kind: TargetKind::File, path: Some("it's.raw".into()), overwrite: false, is_zero: false },
+            target: RestoreTarget {
+                kind: TargetKind::File,
+                path: Some("it's.raw".into()),
+                overwrite: false,
+                is_zero: false,
+            },
             parallel: Some(4),
             sha256: true,
             key: Some("secret".into()),
@@ -135,7 +154,11 @@ mod tests {
     #[test]
     fn the_command_is_complete_and_quoted() {
         assert_eq!(
-            joined(&command_line(&request(), Some("/srv/restore/"), Some("a key.json"))),
+            joined(&command_line(
+                &request(),
+                Some("/srv/restore/"),
+                Some("a key.json")
+            )),
             "fleethold restore --store muc1 --ns prod --snapshot vm/100/2024-05-01T10:00:00Z \\\n    --archive \
              drive-scsi0.img.fidx --to '/srv/restore/it'\\''s.raw' \\\n    --key-file 'a key.json' --parallel 4 --sha256"
         );
@@ -144,7 +167,10 @@ mod tests {
     #[test]
     fn no_secret_is_in_a_command() {
         let text = joined(&curl(&request(), "https://h:8007", Some("k.json")));
-        assert!(!text.contains("secret") && text.contains("\"sha256\":true") && !text.contains("overwrite"), "{text}");
+        assert!(
+            !text.contains("secret") && text.contains("\"sha256\":true") && !text.contains("overwrite"),
+            "{text}"
+        );
         assert!(!joined(&command_line(&request(), None, None)).contains("secret"));
     }
 }

@@ -14,14 +14,20 @@ pub fn stores(rows: &[Rc<StoreRow>]) -> String {
     );
     let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
     for row in rows {
-        let last = row.last_backup.and_then(|t| t.format(&Rfc3339).ok()).unwrap_or_default();
+        let last = row
+            .last_backup
+            .and_then(|t| t.format(&Rfc3339).ok())
+            .unwrap_or_default();
         let cells = [
             row.name.clone(),
             state_word(row.state).to_owned(),
             row.reason.clone().unwrap_or_default(),
             row.path.clone(),
             row.comment.clone().unwrap_or_default(),
-            row.maintenance.as_ref().map(|m| m.mode.clone()).unwrap_or_default(),
+            row.maintenance
+                .as_ref()
+                .map(|m| m.mode.clone())
+                .unwrap_or_default(),
             number(row.usage.map(|u| u.used_bytes)),
             number(row.usage.map(|u| u.total_bytes)),
             number(row.groups),
@@ -59,6 +65,9 @@ mod tests {
         store.comment = Some("say \"hi\", twice".into());
         let text = stores(&[Rc::new(store)]);
         assert_eq!(text.lines().count(), 2);
-        assert!(text.contains("\"'=1+1\"") && text.contains("\"say \"\"hi\"\", twice\""), "{text}");
+        assert!(
+            text.contains("\"'=1+1\"") && text.contains("\"say \"\"hi\"\", twice\""),
+            "{text}"
+        );
     }
 }

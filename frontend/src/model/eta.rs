@@ -24,16 +24,30 @@ pub fn estimate(rates: &Series, done: f64, elapsed_s: f64, left: f64) -> Option<
     if rates.len() < ENOUGH || elapsed_s <= 0.0 || done <= 0.0 {
         return None;
     }
-    let mut recent: Vec<f64> = rates.iter().rev().take((rates.len() / 2).max(ENOUGH)).map(|s| s.v).collect();
+    let mut recent: Vec<f64> = rates
+        .iter()
+        .rev()
+        .take((rates.len() / 2).max(ENOUGH))
+        .map(|s| s.v)
+        .collect();
     recent.sort_by(f64::total_cmp);
-    let quantile = |q: f64| recent.get(((recent.len() - 1) as f64 * q).round() as usize).copied().unwrap_or(0.0);
+    let quantile = |q: f64| {
+        recent
+            .get(((recent.len() - 1) as f64 * q).round() as usize)
+            .copied()
+            .unwrap_or(0.0)
+    };
     let mean = done / elapsed_s;
     let blend = |rate: f64| (rate + mean) / 2.0;
     let middle = blend(quantile(0.5)).max(1e-3);
     // at least 2 % either way: a perfectly even past is no promise
     let fast = blend(quantile(0.9)).max(middle * 1.02);
     let slow = blend(quantile(0.1)).clamp(middle * 0.2, middle * 0.98);
-    Some(Eta { early_s: left / fast, middle_s: left / middle, late_s: left / slow })
+    Some(Eta {
+        early_s: left / fast,
+        middle_s: left / middle,
+        late_s: left / slow,
+    })
 }
 
 #[cfg(test)]
@@ -42,7 +56,12 @@ mod tests {
     use crate::model::series::Sample;
 
     fn rates(values: impl IntoIterator<Item = f64>) -> Series {
-        Series::from_samples(values.into_iter().enumerate().map(|(i, v)| Sample { t: i as f64, v }))
+        Series::from_samples(
+            values
+                .into_iter()
+                .enumerate()
+                .map(|(i, v)| Sample { t: i as f64, v }),
+        )
     }
 
     #[test]
@@ -54,7 +73,12 @@ mod tests {
 
     #[test]
     fn a_stall_does_not_hide_the_estimate() {
-        let eta = estimate(&rates((0..50).map(|i| if i > 40 { 0.0 } else { 100.0 })), 4_100.0, 50.0, 1_000.0);
+        let eta = estimate(
+            &rates((0..50).map(|i| if i > 40 { 0.0 } else { 100.0 })),
+            4_100.0,
+            50.0,
+            1_000.0,
+        );
         let eta = eta.expect("still an estimate");
         assert!(eta.late_s.is_finite() && eta.late_s < 200.0, "{eta:?}");
     }

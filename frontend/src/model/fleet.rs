@@ -66,7 +66,10 @@ pub struct Sort {
 impl Default for Sort {
     /// Exceptions first.
     fn default() -> Self {
-        Self { column: Column::State, descending: true }
+        Self {
+            column: Column::State,
+            descending: true,
+        }
     }
 }
 
@@ -91,7 +94,11 @@ impl Sort {
     /// What a click on a column header asks for: figures largest first, names from A, again turns around.
     #[must_use]
     pub fn clicked(self, column: Column) -> Self {
-        let descending = if self.column == column { !self.descending } else { column != Column::Name };
+        let descending = if self.column == column {
+            !self.descending
+        } else {
+            column != Column::Name
+        };
         Self { column, descending }
     }
 }
@@ -116,7 +123,12 @@ impl Fleet {
             })
             .collect();
         self.rows = kept;
-        self.by_name = self.rows.iter().enumerate().map(|(i, row)| (row.name.clone(), i)).collect();
+        self.by_name = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(i, row)| (row.name.clone(), i))
+            .collect();
         self.loaded = true;
     }
 
@@ -162,14 +174,21 @@ impl Fleet {
 
     /// Names of the rows that match, in order.
     pub fn order(&self, search: &Search, sort: Sort, now_s: i64) -> Vec<Rc<StoreRow>> {
-        let mut rows: Vec<_> = self.rows.iter().filter(|row| search.matches(row, now_s)).cloned().collect();
+        let mut rows: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|row| search.matches(row, now_s))
+            .cloned()
+            .collect();
         rows.sort_by(|a, b| {
             let by_column = if sort.descending {
                 compare(b, a, sort.column)
             } else {
                 compare(a, b, sort.column)
             };
-            unknown_last(a, b, sort.column).then(by_column).then_with(|| natural(&a.name, &b.name))
+            unknown_last(a, b, sort.column)
+                .then(by_column)
+                .then_with(|| natural(&a.name, &b.name))
         });
         rows
     }
@@ -196,13 +215,18 @@ fn compare(a: &StoreRow, b: &StoreRow, column: Column) -> Ordering {
         Column::State => severity(a.state).cmp(&severity(b.state)),
         Column::Name => natural(&a.name, &b.name),
         Column::Used => used(a).unwrap_or(-1.0).total_cmp(&used(b).unwrap_or(-1.0)),
-        Column::Size => a.usage.map(|u| u.total_bytes).cmp(&b.usage.map(|u| u.total_bytes)),
+        Column::Size => a
+            .usage
+            .map(|u| u.total_bytes)
+            .cmp(&b.usage.map(|u| u.total_bytes)),
         Column::Snapshots => a.snapshots.cmp(&b.snapshots),
         Column::LastBackup => a.last_backup.cmp(&b.last_backup),
         Column::Failed => a.verify_failed.cmp(&b.verify_failed),
-        Column::Maintenance => {
-            a.maintenance.as_ref().map(|m| &m.mode).cmp(&b.maintenance.as_ref().map(|m| &m.mode))
-        }
+        Column::Maintenance => a
+            .maintenance
+            .as_ref()
+            .map(|m| &m.mode)
+            .cmp(&b.maintenance.as_ref().map(|m| &m.mode)),
     }
 }
 
@@ -278,11 +302,24 @@ mod tests {
         let mut fleet = Fleet::default();
         let mut blind = row("blind", StoreState::Offline, 1);
         blind.usage = None;
-        fleet.replace(vec![row("ok", StoreState::Ok, 9), blind, row("bad", StoreState::Error, 5)]);
+        fleet.replace(vec![
+            row("ok", StoreState::Ok, 9),
+            blind,
+            row("bad", StoreState::Error, 5),
+        ]);
         let all = Search::default();
-        assert_eq!(names(&fleet.order(&all, Sort::default(), 0)), ["bad", "blind", "ok"]);
-        assert_eq!(names(&fleet.order(&all, Sort::parse("used"), 0)), ["bad", "ok", "blind"]);
-        assert_eq!(names(&fleet.order(&all, Sort::parse("-used"), 0)), ["ok", "bad", "blind"]);
+        assert_eq!(
+            names(&fleet.order(&all, Sort::default(), 0)),
+            ["bad", "blind", "ok"]
+        );
+        assert_eq!(
+            names(&fleet.order(&all, Sort::parse("used"), 0)),
+            ["bad", "ok", "blind"]
+        );
+        assert_eq!(
+            names(&fleet.order(&all, Sort::parse("-used"), 0)),
+            ["ok", "bad", "blind"]
+        );
     }
 
     #[test]

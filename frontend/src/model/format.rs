@@ -35,7 +35,11 @@ pub fn bytes_parts(n: u64) -> (String, &'static str) {
             value /= KIB;
         }
     }
-    let figure = if unit == "B" || (value.fract() == 0.0) { format!("{value:.0}") } else { format!("{value:.1}") };
+    let figure = if unit == "B" || (value.fract() == 0.0) {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    };
     (figure, unit)
 }
 
@@ -75,7 +79,11 @@ pub fn percent(ratio: f64) -> String {
 
 /// `part / whole`, 0 when the whole is 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
 }
 
 /// Nanoseconds as `320 ms`, `44 s`, `1 min 38 s`, `2 h 5 min`, `3 d 4 h`.
@@ -96,7 +104,11 @@ pub fn duration_ns(ns: u64) -> String {
 /// Whole seconds, the two largest units.
 pub fn seconds(s: u64) -> String {
     let pair = |big: u64, big_unit: &str, small: u64, small_unit: &str| {
-        if small == 0 { format!("{big} {big_unit}") } else { format!("{big} {big_unit} {small} {small_unit}") }
+        if small == 0 {
+            format!("{big} {big_unit}")
+        } else {
+            format!("{big} {big_unit} {small} {small_unit}")
+        }
     };
     match s {
         0..60 => format!("{s} s"),
@@ -145,7 +157,10 @@ pub fn clock_short(at: OffsetDateTime, offset: UtcOffset) -> String {
 
 /// The first and last characters of a digest: `3f9ac1…77e0`.
 pub fn short_digest(hex: &str) -> String {
-    match (hex.get(..6), hex.len().checked_sub(4).and_then(|at| hex.get(at..))) {
+    match (
+        hex.get(..6),
+        hex.len().checked_sub(4).and_then(|at| hex.get(at..)),
+    ) {
         (Some(head), Some(tail)) if hex.len() > 12 => format!("{head}…{tail}"),
         _ => hex.to_owned(),
     }

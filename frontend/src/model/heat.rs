@@ -38,7 +38,9 @@ pub struct Block {
 impl Block {
     /// Width of the drawing in pixels.
     pub fn width(&self) -> usize {
-        (self.stores.len().div_ceil(HEIGHT) * PITCH).saturating_sub(1).max(1)
+        (self.stores.len().div_ceil(HEIGHT) * PITCH)
+            .saturating_sub(1)
+            .max(1)
     }
 
     /// The cell at a point of the drawing.
@@ -56,7 +58,10 @@ impl Block {
 
 /// The part of a name in front of its first dash, dot or digit: what groups a fleet when nothing else is known.
 pub fn prefix(name: &str) -> &str {
-    let end = name.find(['-', '_', '.']).or_else(|| name.find(|c: char| c.is_ascii_digit())).unwrap_or(name.len());
+    let end = name
+        .find(['-', '_', '.'])
+        .or_else(|| name.find(|c: char| c.is_ascii_digit()))
+        .unwrap_or(name.len());
     match name.get(..end) {
         Some(head) if !head.is_empty() => head,
         _ => name,
@@ -69,11 +74,16 @@ pub fn blocks(rows: &[Rc<StoreRow>], shade: Shade, most: usize, rest: &str) -> V
     for row in rows {
         groups.entry(prefix(&row.name)).or_default().push(row.clone());
     }
-    let mut groups: Vec<(String, Vec<Rc<StoreRow>>)> =
-        groups.into_iter().map(|(label, stores)| (label.to_owned(), stores)).collect();
+    let mut groups: Vec<(String, Vec<Rc<StoreRow>>)> = groups
+        .into_iter()
+        .map(|(label, stores)| (label.to_owned(), stores))
+        .collect();
     groups.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.0.cmp(&b.0)));
     if groups.len() > most {
-        let tail: Vec<_> = groups.drain(most.saturating_sub(1)..).flat_map(|(_, stores)| stores).collect();
+        let tail: Vec<_> = groups
+            .drain(most.saturating_sub(1)..)
+            .flat_map(|(_, stores)| stores)
+            .collect();
         groups.push((rest.to_owned(), tail));
     }
     groups
@@ -83,7 +93,13 @@ pub fn blocks(rows: &[Rc<StoreRow>], shade: Shade, most: usize, rest: &str) -> V
             let count = |state| stores.iter().filter(|row| row.state == state).count();
             let (errors, warnings) = (count(StoreState::Error), count(StoreState::Warning));
             let paths = paths(&stores, shade);
-            Block { label, stores, errors, warnings, paths }
+            Block {
+                label,
+                stores,
+                errors,
+                warnings,
+                paths,
+            }
         })
         .collect()
 }
@@ -94,7 +110,13 @@ fn paths(stores: &[Rc<StoreRow>], shade: Shade) -> Vec<(&'static str, String)> {
     for (i, row) in stores.iter().enumerate() {
         let (x, y) = (i / HEIGHT * PITCH, i % HEIGHT * PITCH);
         let kind = class(row, shade);
-        let Some(path) = ORDER.iter().position(|k| *k == kind).and_then(|at| paths.get_mut(at)) else { continue };
+        let Some(path) = ORDER
+            .iter()
+            .position(|k| *k == kind)
+            .and_then(|at| paths.get_mut(at))
+        else {
+            continue;
+        };
         // writing to a String cannot fail
         let _ = match kind {
             "hw" => write!(path, "M{x} {}h4l-2-4z", y + 4),
@@ -103,7 +125,11 @@ fn paths(stores: &[Rc<StoreRow>], shade: Shade) -> Vec<(&'static str, String)> {
             _ => write!(path, "M{x} {y}h4v4h-4z"),
         };
     }
-    ORDER.into_iter().zip(paths).filter(|(_, path)| !path.is_empty()).collect()
+    ORDER
+        .into_iter()
+        .zip(paths)
+        .filter(|(_, path)| !path.is_empty())
+        .collect()
 }
 
 fn class(row: &StoreRow, shade: Shade) -> &'static str {
@@ -126,7 +152,9 @@ mod tests {
 
     #[test]
     fn cells_fill_columns_downwards_and_can_be_hit() {
-        let rows: Vec<_> = (0..45).map(|i| Rc::new(row(&format!("vie-{i}"), StoreState::Ok, 10))).collect();
+        let rows: Vec<_> = (0..45)
+            .map(|i| Rc::new(row(&format!("vie-{i}"), StoreState::Ok, 10)))
+            .collect();
         let blocks = blocks(&rows, Shade::Health, 8, "other");
         assert_eq!(blocks.len(), 1);
         let block = &blocks[0];
@@ -138,18 +166,33 @@ mod tests {
 
     #[test]
     fn errors_are_drawn_last() {
-        let rows = [("a-1", StoreState::Error), ("a-2", StoreState::Ok), ("a-3", StoreState::Offline)]
-            .map(|(name, state)| Rc::new(row(name, state, 90)));
+        let rows = [
+            ("a-1", StoreState::Error),
+            ("a-2", StoreState::Ok),
+            ("a-3", StoreState::Offline),
+        ]
+        .map(|(name, state)| Rc::new(row(name, state, 90)));
         let blocks = blocks(&rows, Shade::Health, 8, "other");
-        assert_eq!(blocks[0].paths.iter().map(|p| p.0).collect::<Vec<_>>(), ["h4", "ho", "he"]);
+        assert_eq!(
+            blocks[0].paths.iter().map(|p| p.0).collect::<Vec<_>>(),
+            ["h4", "ho", "he"]
+        );
         assert_eq!(blocks[0].errors, 1);
     }
 
     #[test]
     fn small_groups_share_a_block() {
-        let rows: Vec<_> = ["a-1", "a-2", "b-1", "c-1"].map(|n| Rc::new(row(n, StoreState::Ok, 1))).into();
+        let rows: Vec<_> = ["a-1", "a-2", "b-1", "c-1"]
+            .map(|n| Rc::new(row(n, StoreState::Ok, 1)))
+            .into();
         let blocks = blocks(&rows, Shade::Fill, 2, "other");
-        assert_eq!(blocks.iter().map(|b| (b.label.as_str(), b.stores.len())).collect::<Vec<_>>(), [("a", 2), ("other", 2)]);
+        assert_eq!(
+            blocks
+                .iter()
+                .map(|b| (b.label.as_str(), b.stores.len()))
+                .collect::<Vec<_>>(),
+            [("a", 2), ("other", 2)]
+        );
         assert_eq!(prefix("store12"), "store");
         assert_eq!(prefix("7"), "7");
     }

@@ -27,13 +27,21 @@ pub struct Problem {
 
 impl<T> Default for LoadResult<T> {
     fn default() -> Self {
-        Self { data: None, error: None, loading: false }
+        Self {
+            data: None,
+            error: None,
+            loading: false,
+        }
     }
 }
 
 impl<T> Clone for LoadResult<T> {
     fn clone(&self) -> Self {
-        Self { data: self.data.clone(), error: self.error.clone(), loading: self.loading }
+        Self {
+            data: self.data.clone(),
+            error: self.error.clone(),
+            loading: self.loading,
+        }
     }
 }
 
@@ -46,15 +54,26 @@ impl<T> LoadResult<T> {
     /// The same with an attempt under way.
     #[must_use]
     pub fn started(&self) -> Self {
-        Self { loading: true, ..self.clone() }
+        Self {
+            loading: true,
+            ..self.clone()
+        }
     }
 
     /// The same after an attempt: a good answer replaces everything, a bad one keeps the data.
     #[must_use]
     pub fn finished(&self, outcome: Result<T, Problem>, now_ms: f64) -> Self {
         match outcome {
-            Ok(value) => Self { data: Some((Rc::new(value), now_ms)), error: None, loading: false },
-            Err(problem) => Self { data: self.data.clone(), error: Some(Rc::new(problem)), loading: false },
+            Ok(value) => Self {
+                data: Some((Rc::new(value), now_ms)),
+                error: None,
+                loading: false,
+            },
+            Err(problem) => Self {
+                data: self.data.clone(),
+                error: Some(Rc::new(problem)),
+                loading: false,
+            },
         }
     }
 
@@ -71,7 +90,11 @@ mod tests {
     #[test]
     fn an_error_keeps_the_data_and_good_news_clears_the_error() {
         let first = LoadResult::default().started().finished(Ok(7), 1.0);
-        let problem = Problem { code: "network".into(), status: 0, detail: "no answer".into() };
+        let problem = Problem {
+            code: "network".into(),
+            status: 0,
+            detail: "no answer".into(),
+        };
         let failed = first.finished(Err(problem), 2.0);
         assert_eq!(failed.value().map(|v| **v), Some(7));
         assert!(failed.error.is_some());

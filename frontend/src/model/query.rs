@@ -56,7 +56,9 @@ mod tests {
 
     #[test]
     fn a_query_survives_the_round_trip() {
-        let map = QueryMap::default().with("q", "state:error used>80").with("sort", "-used");
+        let map = QueryMap::default()
+            .with("q", "state:error used>80")
+            .with("sort", "-used");
         let text = map.to_search();
         assert_eq!(QueryMap::parse(&text), map);
         assert_eq!(map.with("q", "").to_search(), "?sort=-used");
@@ -65,7 +67,10 @@ mod tests {
 
     #[test]
     fn components_are_encoded_byte_by_byte() {
-        assert_eq!(encode("vm/100/2024-05-01T10:00:00Z"), "vm%2F100%2F2024-05-01T10%3A00%3A00Z");
+        assert_eq!(
+            encode("vm/100/2024-05-01T10:00:00Z"),
+            "vm%2F100%2F2024-05-01T10%3A00%3A00Z"
+        );
         assert_eq!(encode("é "), "%C3%A9%20");
     }
 }

@@ -81,7 +81,9 @@ impl Search {
 
     /// Does a row match? `now_s`: seconds since the epoch, for ages.
     pub fn matches(&self, row: &StoreRow, now_s: i64) -> bool {
-        self.terms.iter().all(|term| term.test.holds(row, now_s) != term.negated)
+        self.terms
+            .iter()
+            .all(|term| term.test.holds(row, now_s) != term.negated)
     }
 }
 
@@ -142,7 +144,11 @@ fn test(body: &str) -> Option<Test> {
             "maintenance" | "maint" => TextField::Maintenance,
             _ => return None,
         };
-        let choices: Vec<String> = value.split(',').filter(|v| !v.is_empty()).map(str::to_lowercase).collect();
+        let choices: Vec<String> = value
+            .split(',')
+            .filter(|v| !v.is_empty())
+            .map(str::to_lowercase)
+            .collect();
         return (!choices.is_empty()).then_some(Test::Text(field, choices));
     }
     Some(Test::Word(body.to_lowercase()))
@@ -151,18 +157,28 @@ fn test(body: &str) -> Option<Test> {
 fn comparison(body: &str) -> Option<(&str, Order, &str)> {
     let at = body.find(['<', '>', '='])?;
     let (field, rest) = body.split_at(at);
-    let orders =
-        [(">=", Order::GreaterEqual), ("<=", Order::LessEqual), (">", Order::Greater), ("<", Order::Less), ("=", Order::Equal)];
-    orders.into_iter().find_map(|(sign, order)| rest.strip_prefix(sign).map(|value| (field, order, value)))
+    let orders = [
+        (">=", Order::GreaterEqual),
+        ("<=", Order::LessEqual),
+        (">", Order::Greater),
+        ("<", Order::Less),
+        ("=", Order::Equal),
+    ];
+    orders
+        .into_iter()
+        .find_map(|(sign, order)| rest.strip_prefix(sign).map(|value| (field, order, value)))
 }
 
 /// `80`, `80%`, `4TiB`, `36h`, `2d`: in percent, bytes, seconds or plain, as the field asks.
 fn number(field: NumberField, text: &str) -> Option<f64> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (figure, unit) = text.split_at(split);
     let figure: f64 = figure.parse().ok()?;
     let factor = match (field, unit.to_ascii_lowercase().as_str()) {
-        (NumberField::Used, "" | "%") | (NumberField::Snapshots | NumberField::Groups | NumberField::Failed, "") => 1.0,
+        (NumberField::Used, "" | "%")
+        | (NumberField::Snapshots | NumberField::Groups | NumberField::Failed, "") => 1.0,
         (NumberField::Size | NumberField::Free, unit) => match unit {
             "" | "b" => 1.0,
             "k" | "kib" => 1024.0,
@@ -243,7 +259,9 @@ fn glob(pattern: &str, value: &str) -> bool {
     let mut rest = value;
     let mut parts = pattern.split('*');
     let Some(first) = parts.next() else { return false };
-    let Some(after) = rest.strip_prefix(first) else { return false };
+    let Some(after) = rest.strip_prefix(first) else {
+        return false;
+    };
     rest = after;
     let parts: Vec<&str> = parts.collect();
     for (i, part) in parts.iter().enumerate() {
@@ -270,9 +288,15 @@ pub(crate) mod tests {
             comment: Some("Mail, Vienna".into()),
             state,
             reason: None,
-            maintenance: (state == StoreState::Maintenance)
-                .then(|| Maintenance { mode: "read-only".into(), message: None }),
-            usage: Some(Usage { total_bytes: 100 << 40, used_bytes: used << 40, available_bytes: (100 - used) << 40 }),
+            maintenance: (state == StoreState::Maintenance).then(|| Maintenance {
+                mode: "read-only".into(),
+                message: None,
+            }),
+            usage: Some(Usage {
+                total_bytes: 100 << 40,
+                used_bytes: used << 40,
+                available_bytes: (100 - used) << 40,
+            }),
             namespaces: Some(1),
             groups: Some(2),
             snapshots: Some(3),
@@ -292,12 +316,35 @@ pub(crate) mod tests {
     fn every_term_must_hold() {
         let store = row("muc1-db-0412", StoreState::Error, 93);
         for text in [
-            "", "db", "DB-04", "state:error", "state:err,warn", "used>80", "used>=93 used<=93", "name:muc1*12", "-state:ok",
-            "free<8TiB", "age>2d", "age<1w", "vienna", "\"mail, v\"", "path:/tank*", "-maintenance:any", "snapshots=3",
+            "",
+            "db",
+            "DB-04",
+            "state:error",
+            "state:err,warn",
+            "used>80",
+            "used>=93 used<=93",
+            "name:muc1*12",
+            "-state:ok",
+            "free<8TiB",
+            "age>2d",
+            "age<1w",
+            "vienna",
+            "\"mail, v\"",
+            "path:/tank*",
+            "-maintenance:any",
+            "snapshots=3",
         ] {
             assert!(hits(text, &store), "{text}");
         }
-        for text in ["state:ok", "used<80", "name:db*", "-db", "age>4d", "maint:any", "db used>99"] {
+        for text in [
+            "state:ok",
+            "used<80",
+            "name:db*",
+            "-db",
+            "age>4d",
+            "maint:any",
+            "db used>99",
+        ] {
             assert!(!hits(text, &store), "{text}");
         }
         assert!(hits("maintenance:read*", &row("a", StoreState::Maintenance, 1)));
@@ -306,7 +353,10 @@ pub(crate) mod tests {
     #[test]
     fn what_is_not_understood_is_listed_and_ignored() {
         let search = Search::parse("colour:red used>lots db used>5TiB state:");
-        assert_eq!(search.problems, ["colour:red", "used>lots", "used>5TiB", "state:"]);
+        assert_eq!(
+            search.problems,
+            ["colour:red", "used>lots", "used>5TiB", "state:"]
+        );
         assert!(search.matches(&row("db", StoreState::Ok, 1), 0));
     }
 

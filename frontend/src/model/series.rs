@@ -94,17 +94,31 @@ impl Series {
 
     /// Now, min, median and max of the samples from `from_s` on.
     pub fn summary(&self, from_s: f64) -> Option<Summary> {
-        let mut values: Vec<f64> = self.samples.iter().filter(|s| s.t >= from_s).map(|s| s.v).collect();
+        let mut values: Vec<f64> = self
+            .samples
+            .iter()
+            .filter(|s| s.t >= from_s)
+            .map(|s| s.v)
+            .collect();
         let now = *values.last()?;
         values.sort_by(f64::total_cmp);
         let (min, median, max) = (*values.first()?, *values.get(values.len() / 2)?, *values.last()?);
-        Some(Summary { now, min, median, max })
+        Some(Summary {
+            now,
+            min,
+            median,
+            max,
+        })
     }
 
     /// The stretches without samples, longer than `longest_s`.
     pub fn gaps(&self, longest_s: f64) -> Vec<(f64, f64)> {
         let times = self.samples.iter().map(|s| s.t);
-        times.clone().zip(times.skip(1)).filter(|(a, b)| b - a > longest_s).collect()
+        times
+            .clone()
+            .zip(times.skip(1))
+            .filter(|(a, b)| b - a > longest_s)
+            .collect()
     }
 
     /// Lines to draw between `from_s` and `to_s`: broken at gaps, at most two points (least and greatest) a column.
@@ -123,7 +137,12 @@ impl Series {
                 }
             }
         };
-        for s in self.samples.iter().copied().filter(|s| s.t >= from_s - gap_s && s.t <= to_s) {
+        for s in self
+            .samples
+            .iter()
+            .copied()
+            .filter(|s| s.t >= from_s - gap_s && s.t <= to_s)
+        {
             if s.t - last_t > gap_s && last_t.is_finite() {
                 flush(&mut column, &mut line);
                 lines.push(std::mem::take(&mut line));
@@ -171,7 +190,10 @@ mod tests {
 
     #[test]
     fn a_column_keeps_its_extremes() {
-        let s = Series::from_samples((0..1000).map(|i| Sample { t: f64::from(i), v: f64::from(i % 10) }));
+        let s = Series::from_samples((0..1000).map(|i| Sample {
+            t: f64::from(i),
+            v: f64::from(i % 10),
+        }));
         let lines = s.lines(0.0, 1000.0, 20, 5.0);
         let points: Vec<_> = lines.into_iter().flatten().collect();
         assert!(points.len() <= 40, "{}", points.len());
@@ -181,7 +203,10 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_order_kept() {
-        let s = Series::from_samples((0..40_000).map(|i| Sample { t: f64::from(i), v: 1.0 }));
+        let s = Series::from_samples((0..40_000).map(|i| Sample {
+            t: f64::from(i),
+            v: 1.0,
+        }));
         assert!(s.len() <= CAPACITY);
         assert_eq!(s.last().map(|s| s.t), Some(39_999.0));
     }
@@ -191,7 +216,15 @@ mod tests {
         let s = series(&[(0.0, 1.0), (4.0, 2.0)]);
         assert_eq!(s.nearest(1.9).map(|s| s.v), Some(1.0));
         assert_eq!(s.nearest(99.0).map(|s| s.v), Some(2.0));
-        assert_eq!(s.summary(0.0), Some(Summary { now: 2.0, min: 1.0, median: 2.0, max: 2.0 }));
+        assert_eq!(
+            s.summary(0.0),
+            Some(Summary {
+                now: 2.0,
+                min: 1.0,
+                median: 2.0,
+                max: 2.0
+            })
+        );
         assert_eq!(Series::default().nearest(0.0), None);
     }
 }

@@ -17,11 +17,14 @@ pub fn value_ticks(max: f64, most: usize) -> Vec<f64> {
 /// Seconds between time ticks so that a range shows at most `most` of them.
 pub fn time_step_s(range_s: f64, most: usize) -> f64 {
     const STEPS: [f64; 17] = [
-        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 43_200.0,
-        86_400.0,
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0,
+        43_200.0, 86_400.0,
     ];
     let raw = range_s / most.max(1) as f64;
-    STEPS.into_iter().find(|step| *step >= raw).unwrap_or(86_400.0 * (raw / 86_400.0).ceil())
+    STEPS
+        .into_iter()
+        .find(|step| *step >= raw)
+        .unwrap_or(86_400.0 * (raw / 86_400.0).ceil())
 }
 
 /// Ticks of elapsed time inside `from..=to` seconds.
@@ -52,12 +55,18 @@ mod tests {
 
     #[test]
     fn value_ticks_are_round_and_cover_the_maximum() {
-        assert_eq!(value_ticks(287.0, 6), [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0]);
+        assert_eq!(
+            value_ticks(287.0, 6),
+            [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0]
+        );
         assert_eq!(value_ticks(1.0, 4), [0.0, 0.25, 0.5, 0.75, 1.0]);
         assert_eq!(value_ticks(0.0, 2), [0.0, 0.5, 1.0]);
         for max in [0.3, 7.7, 99.0, 1234.5, 9.9e6] {
             let ticks = value_ticks(max, 5);
-            assert!(ticks.last().is_some_and(|last| *last >= max) && ticks.len() <= 6, "{max}: {ticks:?}");
+            assert!(
+                ticks.last().is_some_and(|last| *last >= max) && ticks.len() <= 6,
+                "{max}: {ticks:?}"
+            );
         }
     }
 

@@ -10,7 +10,7 @@ use crate::model::{
 };
 
 /// Rates of a job in MiB/s over the seconds since its start.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Track {
     /// Settled logical bytes: what the person waits for.
     pub restored: Rc<Series>,
@@ -18,12 +18,26 @@ pub struct Track {
     pub read: Rc<Series>,
     /// Bytes written to the target.
     pub written: Rc<Series>,
+    /// Longest silence, in seconds, that still counts as one line: samples thinned for a long history lie far apart.
+    pub gap_s: f64,
     window: VecDeque<JobSample>,
+}
+
+impl Default for Track {
+    fn default() -> Self {
+        Self {
+            restored: Rc::default(),
+            read: Rc::default(),
+            written: Rc::default(),
+            gap_s: GAP_S,
+            window: VecDeque::new(),
+        }
+    }
 }
 
 /// Rates are taken over at least this long: a chunk is 4 MiB, a shorter window shows stairs.
 const WINDOW_NS: u64 = 900_000_000;
-/// Longest silence that still counts as one line.
+/// Longest silence of a live feed that still counts as one line.
 pub const GAP_S: f64 = 4.0;
 
 impl Track {
@@ -34,20 +48,27 @@ impl Track {
                 return;
             }
             // a rate over a silence would be drawn as if it had been measured
-            if (sample.t_ns - last.t_ns) as f64 / 1e9 > GAP_S {
+            if (sample.t_ns - last.t_ns) as f64 / 1e9 > self.gap_s {
                 self.window.clear();
             }
         } else if sample.t_ns > 0 && sample.t_ns <= 2 * WINDOW_NS {
             // the job began at zero: its first moments count
             self.window.push_back(JobSample::default());
         }
-        while self.window.get(1).is_some_and(|next| sample.t_ns.saturating_sub(next.t_ns) >= WINDOW_NS) {
+        while self
+            .window
+            .get(1)
+            .is_some_and(|next| sample.t_ns.saturating_sub(next.t_ns) >= WINDOW_NS)
+        {
             self.window.pop_front();
         }
         if let Some(from) = self.window.front() {
             let (t, span) = (sample.t_ns as f64 / 1e9, (sample.t_ns - from.t_ns) as f64 / 1e9);
             let put = |series: &mut Rc<Series>, now: u64, then: u64| {
-                Rc::make_mut(series).push(Sample { t, v: now.saturating_sub(then) as f64 / span / MIB });
+                Rc::make_mut(series).push(Sample {
+                    t,
+                    v: now.saturating_sub(then) as f64 / span / MIB,
+                });
             };
             put(&mut self.restored, sample.bytes_done, from.bytes_done);
             put(&mut self.read, sample.encoded_bytes_read, from.encoded_bytes_read);
@@ -58,7 +79,16 @@ impl Track {
 
     /// Builds a track from kept samples, in order of time.
     pub fn from_samples(samples: &[JobSample]) -> Self {
-        let mut track = Self::default();
+        let mut steps: Vec<u64> = samples
+            .windows(2)
+            .filter_map(|w| Some(w.last()?.t_ns.saturating_sub(w.first()?.t_ns)))
+            .collect();
+        steps.sort_unstable();
+        let usual_s = steps.get(steps.len() / 2).map_or(0.0, |ns| *ns as f64 / 1e9);
+        let mut track = Self {
+            gap_s: GAP_S.max(usual_s * 3.0),
+            ..Self::default()
+        };
         for sample in samples {
             track.push(*sample);
         }
@@ -76,12 +106,23 @@ mod tests {
     use super::*;
 
     fn at(ms: u64, mib: u64) -> JobSample {
-        JobSample { t_ns: ms * 1_000_000, bytes_done: mib << 20, bytes_written: mib << 19, ..JobSample::default() }
+        JobSample {
+            t_ns: ms * 1_000_000,
+            bytes_done: mib << 20,
+            bytes_written: mib << 19,
+            ..JobSample::default()
+        }
     }
 
     #[test]
     fn counters_become_rates_over_a_second() {
-        let track = Track::from_samples(&[at(250, 25), at(500, 50), at(750, 75), at(1000, 100), at(1250, 125)]);
+        let track = Track::from_samples(&[
+            at(250, 25),
+            at(500, 50),
+            at(750, 75),
+            at(1000, 100),
+            at(1250, 125),
+        ]);
         assert!((track.rate() - 100.0).abs() < 1e-6, "{}", track.rate());
         assert_eq!(track.restored.len(), 5);
         assert!((track.written.last().expect("one").v - 50.0).abs() < 1e-6);
@@ -92,6 +133,13 @@ mod tests {
         let track = Track::from_samples(&[at(500, 50), at(1500, 150), at(60_000, 6_000), at(61_000, 6_100)]);
         let times: Vec<_> = track.restored.iter().map(|s| s.t).collect();
         assert_eq!(times, [0.5, 1.5, 61.0]);
+    }
+
+    #[test]
+    fn thinned_samples_are_one_line() {
+        let samples: Vec<_> = (1..50).map(|i| at(i * 7_000, i * 700)).collect();
+        let track = Track::from_samples(&samples);
+        assert!(track.gap_s > 20.0 && track.restored.len() >= 48, "{track:?}");
     }
 
     #[test]

@@ -115,12 +115,21 @@ impl Tree {
 
     fn forget_failed(&mut self, node: &Node) {
         match node {
-            Node::Namespace(ns) if self.groups.get(ns).is_some_and(|l| l.value().is_none() && !l.loading) => {
+            Node::Namespace(ns)
+                if self
+                    .groups
+                    .get(ns)
+                    .is_some_and(|l| l.value().is_none() && !l.loading) =>
+            {
                 self.groups.remove(ns);
             }
             Node::Group(ns, group) => {
                 let key = (ns.clone(), group.clone());
-                if self.snapshots.get(&key).is_some_and(|l| l.value().is_none() && !l.loading) {
+                if self
+                    .snapshots
+                    .get(&key)
+                    .is_some_and(|l| l.value().is_none() && !l.loading)
+                {
                     self.snapshots.remove(&key);
                 }
             }
@@ -148,6 +157,34 @@ impl Tree {
     /// Snapshots of a group, when they have been fetched.
     pub fn snapshots(&self, ns: &str, group: &str) -> Option<&LoadResult<Vec<SnapshotEntry>>> {
         self.snapshots.get(&(ns.to_owned(), group.to_owned()))
+    }
+
+    /// What to show while nothing is chosen: the newest finished snapshot of the first group there is. Nothing is
+    /// opened for it, only fetched.
+    pub fn suggest(&self, namespaces: &[NamespaceEntry]) -> Suggestion {
+        for NamespaceEntry { ns } in namespaces.iter().take(LOOKED_AT) {
+            let Some(groups) = self.groups.get(ns) else {
+                return Suggestion::Fetch(Node::Namespace(ns.clone()));
+            };
+            let Some(groups) = groups.value() else {
+                return Suggestion::Nothing;
+            };
+            let Some(group) = groups.iter().find(|g| g.snapshots > 0) else {
+                continue;
+            };
+            let key = (ns.clone(), group.group.clone());
+            let Some(snapshots) = self.snapshots.get(&key) else {
+                return Suggestion::Fetch(Node::Group(key.0, key.1));
+            };
+            let Some(list) = snapshots.value() else {
+                return Suggestion::Nothing;
+            };
+            let chosen = list.iter().find(|s| s.finished).or(list.first());
+            return chosen.map_or(Suggestion::Nothing, |s| {
+                Suggestion::Snapshot(key.0, s.snapshot.clone())
+            });
+        }
+        Suggestion::Nothing
     }
 
     /// The rows to draw, from top to bottom.
@@ -188,10 +225,23 @@ impl Tree {
             problem: snapshots.and_then(|s| s.error.clone()),
             fact: Fact::Group(group.clone()),
         });
-        let Some(list) = snapshots.and_then(LoadResult::value).filter(|_| open) else { return };
+        let Some(list) = snapshots.and_then(LoadResult::value).filter(|_| open) else {
+            return;
+        };
         let more = Node::More(key.0.clone(), key.1.clone());
-        let shown = if self.open.contains(&more) { list.len() } else { FIRST };
-        let leaf = |node, fact| Line { node, level: 3, open: None, loading: false, problem: None, fact };
+        let shown = if self.open.contains(&more) {
+            list.len()
+        } else {
+            FIRST
+        };
+        let leaf = |node, fact| Line {
+            node,
+            level: 3,
+            open: None,
+            loading: false,
+            problem: None,
+            fact,
+        };
         for snapshot in list.iter().take(shown) {
             let node = Node::Snapshot(key.0.clone(), key.1.clone(), snapshot.snapshot.clone());
             lines.push(leaf(node, Fact::Snapshot(Box::new(snapshot.clone()))));
@@ -200,6 +250,20 @@ impl Tree {
             lines.push(leaf(more, Fact::Count(list.len() - shown)));
         }
     }
+}
+
+/// Namespaces looked into for a suggestion.
+const LOOKED_AT: usize = 8;
+
+/// What could be shown while nothing is chosen.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Suggestion {
+    /// Nothing, or not yet.
+    Nothing,
+    /// Fetch what is below this first.
+    Fetch(Node),
+    /// This snapshot of this namespace.
+    Snapshot(String, String),
 }
 
 /// `vm/100/2024-…` → `vm/100`.
@@ -220,13 +284,19 @@ pub enum Move {
 
 /// Arrow keys in a tree, as the ARIA practices have them.
 pub fn key_move(key: &str, at: usize, lines: &[Line]) -> Move {
-    let Some(line) = lines.get(at) else { return Move::Stay };
+    let Some(line) = lines.get(at) else {
+        return Move::Stay;
+    };
     match (key, line.open) {
         ("ArrowRight", Some(false)) | ("ArrowLeft", Some(true)) => Move::Toggle,
-        ("ArrowRight", Some(true)) if lines.get(at + 1).is_some_and(|n| n.level > line.level) => Move::To(at + 1),
-        ("ArrowLeft", _) => {
-            lines.iter().take(at).rposition(|l| l.level < line.level).map_or(Move::Stay, Move::To)
+        ("ArrowRight", Some(true)) if lines.get(at + 1).is_some_and(|n| n.level > line.level) => {
+            Move::To(at + 1)
         }
+        ("ArrowLeft", _) => lines
+            .iter()
+            .take(at)
+            .rposition(|l| l.level < line.level)
+            .map_or(Move::Stay, Move::To),
         ("ArrowDown" | "ArrowUp" | "Home" | "End", _) => {
             crate::model::window::next_row(key, at, lines.len(), 10).map_or(Move::Stay, Move::To)
         }
@@ -239,7 +309,13 @@ mod tests {
     use super::*;
 
     fn group(name: &str) -> GroupEntry {
-        GroupEntry { group: name.into(), owner: None, notes: None, snapshots: 2, last_backup: None }
+        GroupEntry {
+            group: name.into(),
+            owner: None,
+            notes: None,
+            snapshots: 2,
+            last_backup: None,
+        }
     }
 
     fn snapshot(name: &str) -> SnapshotEntry {
@@ -259,14 +335,27 @@ mod tests {
     }
 
     fn opened() -> (Tree, Vec<NamespaceEntry>) {
-        let (root, vm) = (Node::Namespace(String::new()), Node::Group(String::new(), "vm/1".into()));
+        let (root, vm) = (
+            Node::Namespace(String::new()),
+            Node::Group(String::new(), "vm/1".into()),
+        );
         let snapshots = (0..FIRST + 5).map(|i| snapshot(&format!("vm/1/{i}"))).collect();
         let tree = Tree::default()
             .after(Step::Open(root))
-            .after(Step::Groups(String::new(), Ok(vec![group("ct/1"), group("vm/1")]), 0.0))
+            .after(Step::Groups(
+                String::new(),
+                Ok(vec![group("ct/1"), group("vm/1")]),
+                0.0,
+            ))
             .after(Step::Toggle(vm))
             .after(Step::Snapshots(String::new(), "vm/1".into(), Ok(snapshots), 0.0));
-        (tree, vec![NamespaceEntry { ns: String::new() }, NamespaceEntry { ns: "a".into() }])
+        (
+            tree,
+            vec![
+                NamespaceEntry { ns: String::new() },
+                NamespaceEntry { ns: "a".into() },
+            ],
+        )
     }
 
     #[test]
@@ -281,16 +370,49 @@ mod tests {
     }
 
     #[test]
+    fn a_store_shows_something_before_anything_is_chosen() {
+        let (tree, namespaces) = opened();
+        // ct/1 is the first group; nothing is known of its snapshots
+        assert_eq!(
+            tree.suggest(&namespaces),
+            Suggestion::Fetch(Node::Group(String::new(), "ct/1".into()))
+        );
+        let mut unfinished = snapshot("ct/1/2");
+        unfinished.finished = false;
+        let step = Step::Snapshots(
+            String::new(),
+            "ct/1".into(),
+            Ok(vec![unfinished, snapshot("ct/1/1")]),
+            0.0,
+        );
+        assert_eq!(
+            tree.after(step).suggest(&namespaces),
+            Suggestion::Snapshot(String::new(), "ct/1/1".into())
+        );
+        assert_eq!(
+            Tree::default().suggest(&namespaces),
+            Suggestion::Fetch(Node::Namespace(String::new()))
+        );
+        assert_eq!(tree.suggest(&[]), Suggestion::Nothing);
+    }
+
+    #[test]
     fn a_fetch_is_asked_for_once_and_again_after_a_failure() {
         let ns = Node::Namespace("a".into());
         let tree = Tree::default().after(Step::Open(ns.clone()));
         assert_eq!(tree.wanted(), [ns.clone()]);
         let tree = tree.after(Step::Started(ns.clone()));
         assert!(tree.wanted().is_empty());
-        let problem = Problem { code: "x".into(), status: 500, detail: "no".into() };
+        let problem = Problem {
+            code: "x".into(),
+            status: 500,
+            detail: "no".into(),
+        };
         let tree = tree.after(Step::Groups("a".into(), Err(problem), 0.0));
         assert!(tree.wanted().is_empty());
-        let tree = tree.after(Step::Toggle(ns.clone())).after(Step::Toggle(ns.clone()));
+        let tree = tree
+            .after(Step::Toggle(ns.clone()))
+            .after(Step::Toggle(ns.clone()));
         assert_eq!(tree.wanted(), [ns]);
     }
 

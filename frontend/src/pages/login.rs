@@ -26,7 +26,10 @@ pub fn login(props: &LoginProps) -> Html {
     use_effect_with((), {
         let password = password.clone();
         move |()| {
-            if password.cast::<HtmlInputElement>().is_some_and(|p| p.focus().is_err()) {
+            if password
+                .cast::<HtmlInputElement>()
+                .is_some_and(|p| p.focus().is_err())
+            {
                 gloo::console::warn!("the password field did not take the focus");
             }
         }
@@ -36,12 +39,19 @@ pub fn login(props: &LoginProps) -> Html {
         let (problem, busy, on_session) = (problem.clone(), busy.clone(), props.on_session.clone());
         move |event: SubmitEvent| {
             event.prevent_default();
-            let value = |node: &NodeRef| node.cast::<HtmlInputElement>().map(|i| i.value()).unwrap_or_default();
+            let value = |node: &NodeRef| {
+                node.cast::<HtmlInputElement>()
+                    .map(|i| i.value())
+                    .unwrap_or_default()
+            };
             let mut name = user.trim().to_owned();
             if !name.contains('@') {
                 name.push_str("@pbs");
             }
-            let request = LoginRequest { user: name, password: value(&password) };
+            let request = LoginRequest {
+                user: name,
+                password: value(&password),
+            };
             let (problem, busy, on_session) = (problem.clone(), busy.clone(), on_session.clone());
             busy.set(true);
             spawn_local(async move {
@@ -64,7 +74,9 @@ pub fn login(props: &LoginProps) -> Html {
         (_, "network") => t!(error_network).to_owned(),
         _ => p.detail.clone(),
     });
-    let host = web_sys::window().and_then(|w| w.location().host().ok()).unwrap_or_default();
+    let host = web_sys::window()
+        .and_then(|w| w.location().host().ok())
+        .unwrap_or_default();
     html! {
         <main class="center-page" id="main">
             <form class="login" aria-label={t!(sign_in)} {onsubmit}>

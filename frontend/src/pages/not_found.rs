@@ -3,7 +3,11 @@
 use yew::prelude::*;
 use yew_router::prelude::*;
 
-use crate::{route::Route, t, ui::{Empty, hooks::use_title}};
+use crate::{
+    route::Route,
+    t,
+    ui::{Empty, hooks::use_title},
+};
 
 /// The page.
 #[component(NotFound)]

@@ -68,7 +68,13 @@ pub fn settings_page() -> Html {
 }
 
 fn about_facts(about: &AboutInfo) -> Html {
-    let list = |paths: &[String]| if paths.is_empty() { t!(none).to_owned() } else { paths.join(", ") };
+    let list = |paths: &[String]| {
+        if paths.is_empty() {
+            t!(none).to_owned()
+        } else {
+            paths.join(", ")
+        }
+    };
     html! {
         <>
             <dl class="facts left">
@@ -88,9 +94,21 @@ fn about_facts(about: &AboutInfo) -> Html {
 
 fn health_facts(health: &Health) -> Html {
     let look = match health.database.state {
-        DatabaseState::Ready => Look { state: "ok", icon: "ok", word: t!(database_ready) },
-        DatabaseState::Starting => Look { state: "running", icon: "run", word: t!(database_starting) },
-        DatabaseState::Away => Look { state: "warning", icon: "warn", word: t!(database_away) },
+        DatabaseState::Ready => Look {
+            state: "ok",
+            icon: "ok",
+            word: t!(database_ready),
+        },
+        DatabaseState::Starting => Look {
+            state: "running",
+            icon: "run",
+            word: t!(database_starting),
+        },
+        DatabaseState::Away => Look {
+            state: "warning",
+            icon: "warn",
+            word: t!(database_away),
+        },
     };
     html! {
         <dl class="facts left">
@@ -159,8 +177,15 @@ fn password() -> Html {
         let (current, new, busy, problem) = (current.clone(), new.clone(), busy.clone(), problem.clone());
         move |event: SubmitEvent| {
             event.prevent_default();
-            let (Some(old), Some(fresh)) = (current.cast::<HtmlInputElement>(), new.cast::<HtmlInputElement>()) else { return };
-            let request = ChangePassword { current_password: old.value(), new_password: fresh.value() };
+            let (Some(old), Some(fresh)) =
+                (current.cast::<HtmlInputElement>(), new.cast::<HtmlInputElement>())
+            else {
+                return;
+            };
+            let request = ChangePassword {
+                current_password: old.value(),
+                new_password: fresh.value(),
+            };
             let (busy, problem, toast) = (busy.clone(), problem.clone(), toast.clone());
             busy.set(true);
             spawn_local(async move {

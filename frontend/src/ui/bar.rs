@@ -42,7 +42,11 @@ pub struct BarProps {
 /// The bar.
 #[component(Bar)]
 pub fn bar(props: &BarProps) -> Html {
-    let ratio = if props.ratio.is_finite() { props.ratio.clamp(0.0, 1.0) } else { 0.0 };
+    let ratio = if props.ratio.is_finite() {
+        props.ratio.clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
     let length = format!("{:.2}%", ratio * 100.0);
     let parts = html! {
         <>

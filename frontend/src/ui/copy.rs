@@ -26,10 +26,16 @@ pub fn copy_button(props: &CopyProps) -> Html {
             let (text, toast) = (text.clone(), toast.clone());
             spawn_local(async move {
                 let done = match web_sys::window() {
-                    Some(window) => JsFuture::from(window.navigator().clipboard().write_text(&text)).await.is_ok(),
+                    Some(window) => JsFuture::from(window.navigator().clipboard().write_text(&text))
+                        .await
+                        .is_ok(),
                     None => false,
                 };
-                if done { toast.ok(t!(copied)) } else { toast.error(t!(copy_refused)) }
+                if done {
+                    toast.ok(t!(copied))
+                } else {
+                    toast.error(t!(copy_refused))
+                }
             });
         }
     };

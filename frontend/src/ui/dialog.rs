@@ -62,7 +62,9 @@ pub fn dialog(props: &DialogProps) -> Html {
     let onmousedown = {
         let (on_close, node) = (props.on_close.clone(), node.clone());
         move |event: MouseEvent| {
-            let outside = event.target().is_some_and(|t| node.get().is_some_and(|n| js_sys::Object::is(&t, &n)));
+            let outside = event
+                .target()
+                .is_some_and(|t| node.get().is_some_and(|n| js_sys::Object::is(&t, &n)));
             if outside {
                 on_close.emit(());
             }

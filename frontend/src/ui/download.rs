@@ -10,7 +10,11 @@ use crate::model::load::Problem;
 /// # Errors
 /// The browser refused to make the file.
 pub fn save(name: &str, mime: &str, bytes: &[u8]) -> Result<(), Problem> {
-    let refused = |_| Problem { code: "download".into(), status: 0, detail: format!("the browser refused to save {name}") };
+    let refused = |_| Problem {
+        code: "download".into(),
+        status: 0,
+        detail: format!("the browser refused to save {name}"),
+    };
     let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
     let options = BlobPropertyBag::new();
     options.set_type(mime);

@@ -87,7 +87,10 @@ where
         let again = again.clone();
         Callback::from(move |()| again.set(again.wrapping_add(1)))
     };
-    Loaded { result: slot.0.clone(), reload }
+    Loaded {
+        result: slot.0.clone(),
+        reload,
+    }
 }
 
 /// The query of the address and how to change it without a new history entry.

@@ -65,7 +65,13 @@ pub fn key_fields(props: &KeyFieldsProps) -> Html {
                 on_change.emit(Key::default());
                 return;
             };
-            let (mut key, on_change) = (Key { problem: None, ..value.clone() }, on_change.clone());
+            let (mut key, on_change) = (
+                Key {
+                    problem: None,
+                    ..value.clone()
+                },
+                on_change.clone(),
+            );
             key.file = file.name();
             if file.size() > LARGEST {
                 key.text = String::new();
@@ -86,7 +92,10 @@ pub fn key_fields(props: &KeyFieldsProps) -> Html {
         let (value, on_change) = (props.value.clone(), props.on_change.clone());
         move |event: InputEvent| {
             let password = event.target_unchecked_into::<HtmlInputElement>().value();
-            on_change.emit(Key { password, ..value.clone() });
+            on_change.emit(Key {
+                password,
+                ..value.clone()
+            });
         }
     };
     let note = match &props.value.problem {

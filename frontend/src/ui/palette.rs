@@ -50,7 +50,9 @@ pub fn palette(props: &PaletteProps) -> Html {
     use_effect_with((), {
         let (node, field) = (node.clone(), field.clone());
         move |()| {
-            let opened = node.cast::<HtmlDialogElement>().is_some_and(|d| d.show_modal().is_ok());
+            let opened = node
+                .cast::<HtmlDialogElement>()
+                .is_some_and(|d| d.show_modal().is_ok());
             let focused = field.cast::<HtmlElement>().is_some_and(|f| f.focus().is_ok());
             if !(opened && focused) {
                 gloo::console::error!("the palette did not open");
@@ -82,7 +84,11 @@ pub fn palette(props: &PaletteProps) -> Html {
         move |event: KeyboardEvent| match event.key().as_str() {
             "ArrowDown" | "ArrowUp" if !acts.is_empty() => {
                 event.prevent_default();
-                let step = if event.key() == "ArrowDown" { 1 } else { acts.len() - 1 };
+                let step = if event.key() == "ArrowDown" {
+                    1
+                } else {
+                    acts.len() - 1
+                };
                 chosen.set((active + step) % acts.len());
             }
             "Enter" => {
@@ -135,7 +141,7 @@ pub fn palette(props: &PaletteProps) -> Html {
                     <kbd>{ "Esc" }</kbd>
                 </div>
                 <div role="listbox" id="pal" aria-label={t!(results)}>
-                    { group("pg1", t!(palette_stores, n = stores.len(), of = more), &stores, 0) }
+                    { group("pg1", t!(palette_stores, n = stores.len(), of = crate::model::format::integer(more as u64)), &stores, 0) }
                     { group("pg2", t!(palette_actions).to_owned(), &actions, stores.len()) }
                 </div>
                 if count == 0 {
@@ -153,13 +159,20 @@ fn stores(fleet: &crate::model::fleet::Fleet, text: &str) -> (Vec<Entry>, usize)
         icon: "disk",
         text: row.name.clone(),
         note: html! { <Word look={store_look(row.state)} /> },
-        act: Act::Go(Route::Store { name: row.name.clone() }),
+        act: Act::Go(Route::Store {
+            name: row.name.clone(),
+        }),
     });
     (entries.collect(), found.len())
 }
 
 fn actions(text: &str) -> Vec<Entry> {
-    let entry = |icon, text: &str, keys: &str, act| Entry { icon, text: text.to_owned(), note: html! { keys }, act };
+    let entry = |icon, text: &str, keys: &str, act| Entry {
+        icon,
+        text: text.to_owned(),
+        note: html! { keys },
+        act,
+    };
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     [
         entry("fleet", t!(keys_fleet), "G F", Act::Go(Route::Fleet)),

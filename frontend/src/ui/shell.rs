@@ -93,7 +93,9 @@ fn use_keys(overlay: UseStateSetter<Overlay>, toggle_theme: Callback<()>, naviga
         let listener = web_sys::window().map(|window| {
             let options = gloo::events::EventListenerOptions::enable_prevent_default();
             EventListener::new_with_options(&window, "keydown", options, move |event| {
-                let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
+                let Some(key) = event.dyn_ref::<KeyboardEvent>() else {
+                    return;
+                };
                 if (key.ctrl_key() || key.meta_key()) && key.key().eq_ignore_ascii_case("k") {
                     event.prevent_default();
                     overlay.set(Overlay::Palette);
@@ -115,15 +117,12 @@ fn use_keys(overlay: UseStateSetter<Overlay>, toggle_theme: Callback<()>, naviga
                     (true, "s") => go(&Route::Settings),
                     (_, "g") => {
                         let slot = pending.clone();
-                        *pending.borrow_mut() = Some(Timeout::new(1000, move || drop(slot.borrow_mut().take())));
+                        *pending.borrow_mut() =
+                            Some(Timeout::new(1000, move || drop(slot.borrow_mut().take())));
                     }
                     (_, "t") => toggle_theme.emit(()),
                     (_, "?") => overlay.set(Overlay::Shortcuts),
-                    (_, "/") => {
-                        if focus_search() {
-                            event.prevent_default();
-                        }
-                    }
+                    (_, "/") if focus_search() => event.prevent_default(),
                     _ => {}
                 }
             })
@@ -134,9 +133,13 @@ fn use_keys(overlay: UseStateSetter<Overlay>, toggle_theme: Callback<()>, naviga
 
 /// Keys belong to a field that has the focus, and to an open dialog.
 fn typing(event: &Event) -> bool {
-    let in_field = event.target().and_then(|t| t.dyn_into::<HtmlElement>().ok()).is_some_and(|element| {
-        matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA") && element.get_attribute("type").as_deref() != Some("checkbox")
-    });
+    let in_field = event
+        .target()
+        .and_then(|t| t.dyn_into::<HtmlElement>().ok())
+        .is_some_and(|element| {
+            matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA")
+                && element.get_attribute("type").as_deref() != Some("checkbox")
+        });
     let dialog = web_sys::window()
         .and_then(|w| w.document())
         .is_some_and(|d| d.query_selector("dialog[open]").ok().flatten().is_some());
@@ -225,7 +228,9 @@ fn crumbs() -> Html {
         Some(Route::Jobs) => (None, AttrValue::Static(t!(nav_jobs))),
         Some(Route::Job { id }) => (Some((Route::Jobs, t!(nav_jobs))), short_id(&id.to_string())),
         Some(Route::History) => (None, AttrValue::Static(t!(nav_history))),
-        Some(Route::HistoryItem { id }) => (Some((Route::History, t!(nav_history))), short_id(&id.to_string())),
+        Some(Route::HistoryItem { id }) => {
+            (Some((Route::History, t!(nav_history))), short_id(&id.to_string()))
+        }
         Some(Route::Settings) => (None, AttrValue::Static(t!(nav_settings))),
         Some(Route::NotFound) | None => (None, AttrValue::Static(t!(not_found))),
     };
@@ -284,9 +289,15 @@ fn connection_banner() -> Html {
     let state = app.live.read();
     let config = state.health.as_ref().and_then(|h| h.config_problem.clone());
     let lost = match state.conn {
-        Conn::Lost { since_ms, attempt, retry_in_s } => {
+        Conn::Lost {
+            since_ms,
+            attempt,
+            retry_in_s,
+        } => {
             let age_ms = clock::now_ms() - since_ms;
-            let at = time::OffsetDateTime::from_unix_timestamp((since_ms / 1000.0) as i64).map(clock::time).unwrap_or_default();
+            let at = time::OffsetDateTime::from_unix_timestamp((since_ms / 1000.0) as i64)
+                .map(clock::time)
+                .unwrap_or_default();
             // a reconnect within two seconds is nobody's business
             (age_ms > 2_000.0).then_some((at, format::age((age_ms / 1000.0) as i64), attempt, retry_in_s))
         }

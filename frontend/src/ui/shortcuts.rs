@@ -12,25 +12,29 @@ pub struct ShortcutsProps {
     pub on_close: Callback<()>,
 }
 
+/// What is done, and the keys for it.
+type Shortcut = (&'static str, &'static [&'static str]);
+
 /// The sheet.
 #[component(Shortcuts)]
 pub fn shortcuts(props: &ShortcutsProps) -> Html {
-    let groups: [(&str, &[(&str, &[&str])]); 3] = [
+    let groups: [(&str, Vec<Shortcut>); 3] = [
         (
             t!(keys_anywhere),
-            &[
+            vec![
                 (t!(keys_palette), &["Ctrl", "K"]),
                 (t!(keys_filter), &["/"]),
                 (t!(keys_fleet), &["G", "F"]),
                 (t!(keys_jobs), &["G", "J"]),
                 (t!(keys_history), &["G", "H"]),
+                (t!(keys_settings), &["G", "S"]),
                 (t!(switch_theme), &["T"]),
                 (t!(keys_sheet), &["?"]),
             ],
         ),
         (
             t!(keys_grid),
-            &[
+            vec![
                 (t!(keys_move), &["↑", "↓"]),
                 (t!(keys_page), &["PgUp", "PgDn"]),
                 (t!(keys_ends), &["Home", "End"]),
@@ -38,7 +42,10 @@ pub fn shortcuts(props: &ShortcutsProps) -> Html {
                 (t!(keys_tree), &["←", "→"]),
             ],
         ),
-        (t!(keys_chart), &[(t!(keys_crosshair), &["←", "→"]), (t!(keys_leave), &["Esc"])]),
+        (
+            t!(keys_chart),
+            vec![(t!(keys_crosshair), &["←", "→"]), (t!(keys_leave), &["Esc"])],
+        ),
     ];
     html! {
         <Dialog title={t!(shortcuts)} on_close={props.on_close.clone()}>
@@ -48,8 +55,8 @@ pub fn shortcuts(props: &ShortcutsProps) -> Html {
                         <div key={title}>
                             <h3>{ title }</h3>
                             <dl>
-                                { for keys.iter().map(|(what, keys)| html! {
-                                    <><dt>{ *what }</dt><dd>{ for keys.iter().map(|k| html! { <kbd>{ *k }</kbd> }) }</dd></>
+                                { for keys.into_iter().map(|(what, keys)| html! {
+                                    <><dt>{ what }</dt><dd>{ for keys.iter().map(|k| html! { <kbd>{ *k }</kbd> }) }</dd></>
                                 }) }
                             </dl>
                         </div>

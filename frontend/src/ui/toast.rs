@@ -50,7 +50,12 @@ impl Reducible for Toasts {
         let mut toasts = (*self).clone();
         match action {
             Action::Show { error, text, link } => {
-                toasts.shown.push(Toast { id: toasts.next, error, text, link });
+                toasts.shown.push(Toast {
+                    id: toasts.next,
+                    error,
+                    text,
+                    link,
+                });
                 toasts.next += 1;
                 let over = toasts.shown.len().saturating_sub(MOST);
                 toasts.shown.drain(..over);
@@ -68,17 +73,29 @@ pub struct ToastHandle(UseReducerDispatcher<Toasts>);
 impl ToastHandle {
     /// Something went well.
     pub fn ok(&self, text: impl Into<AttrValue>) {
-        self.0.dispatch(Action::Show { error: false, text: text.into(), link: None });
+        self.0.dispatch(Action::Show {
+            error: false,
+            text: text.into(),
+            link: None,
+        });
     }
 
     /// Something went well and can be looked at.
     pub fn link(&self, text: impl Into<AttrValue>, href: impl Into<AttrValue>, label: impl Into<AttrValue>) {
-        self.0.dispatch(Action::Show { error: false, text: text.into(), link: Some((href.into(), label.into())) });
+        self.0.dispatch(Action::Show {
+            error: false,
+            text: text.into(),
+            link: Some((href.into(), label.into())),
+        });
     }
 
     /// Something failed.
     pub fn error(&self, text: impl Into<AttrValue>) {
-        self.0.dispatch(Action::Show { error: true, text: text.into(), link: None });
+        self.0.dispatch(Action::Show {
+            error: true,
+            text: text.into(),
+            link: None,
+        });
     }
 }
 
@@ -124,7 +141,8 @@ fn shown(props: &ShownProps) -> Html {
     use_effect_with((), {
         let (dispatch, stays) = (props.dispatch.clone(), props.toast.error);
         move |()| {
-            let timeout = (!stays).then(|| Timeout::new(SECONDS * 1000, move || dispatch.dispatch(Action::Dismiss(id))));
+            let timeout = (!stays)
+                .then(|| Timeout::new(SECONDS * 1000, move || dispatch.dispatch(Action::Dismiss(id))));
             move || drop(timeout)
         }
     });
@@ -132,7 +150,11 @@ fn shown(props: &ShownProps) -> Html {
         let dispatch = props.dispatch.clone();
         move |_: MouseEvent| dispatch.dispatch(Action::Dismiss(id))
     };
-    let (state, icon) = if props.toast.error { ("error", "error") } else { ("ok", "ok") };
+    let (state, icon) = if props.toast.error {
+        ("error", "error")
+    } else {
+        ("ok", "ok")
+    };
     html! {
         <div class="toast" data-testid="toast">
             <span class="state" data-state={state}><Icon name={icon} /></span>

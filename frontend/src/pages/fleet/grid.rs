@@ -23,7 +23,7 @@ use crate::{
 
 /// Props of [`Grid`].
 #[derive(Properties, PartialEq)]
-pub struct GridProps {
+pub(super) struct GridProps {
     /// What matches, in order.
     pub rows: Vec<Rc<StoreRow>>,
     /// Stores in the fleet.
@@ -49,9 +49,13 @@ struct Viewport {
 
 /// The grid.
 #[component(Grid)]
-pub fn grid(props: &GridProps) -> Html {
+pub(super) fn grid(props: &GridProps) -> Html {
     let body = use_node_ref();
-    let viewport = use_state_eq(|| Viewport { top: 0, height: 900, row: 28 });
+    let viewport = use_state_eq(|| Viewport {
+        top: 0,
+        height: 900,
+        row: 28,
+    });
     let focus = use_state(|| 0usize);
     let wants_focus = use_mut_ref(|| false);
     let navigator = use_navigator();
@@ -59,7 +63,13 @@ pub fn grid(props: &GridProps) -> Html {
     let focused = (*focus).min(count.saturating_sub(1));
     use_viewport(&body, &viewport, count);
     let px = f64::from(viewport.row);
-    let shown = window::visible(f64::from(viewport.top), f64::from(viewport.height), px, count, OVER);
+    let shown = window::visible(
+        f64::from(viewport.top),
+        f64::from(viewport.height),
+        px,
+        count,
+        OVER,
+    );
     let page = (viewport.height / viewport.row.max(1)).max(2) as usize - 1;
 
     // the row that gets the focus by key may only now be in the document
@@ -69,7 +79,11 @@ pub fn grid(props: &GridProps) -> Html {
             let row = body
                 .cast::<Element>()
                 .filter(|_| *wants_focus.borrow())
-                .and_then(|b| b.query_selector(&format!("[data-index=\"{focused}\"]")).ok().flatten())
+                .and_then(|b| {
+                    b.query_selector(&format!("[data-index=\"{focused}\"]"))
+                        .ok()
+                        .flatten()
+                })
                 .and_then(|e| e.dyn_into::<HtmlElement>().ok());
             if let Some(row) = row {
                 *wants_focus.borrow_mut() = row.focus().is_err();
@@ -80,7 +94,9 @@ pub fn grid(props: &GridProps) -> Html {
         let rows = props.rows.clone();
         move |index: usize| {
             if let (Some(row), Some(navigator)) = (rows.get(index), &navigator) {
-                navigator.push(&Route::Store { name: row.name.clone() });
+                navigator.push(&Route::Store {
+                    name: row.name.clone(),
+                });
             }
         }
     };
@@ -137,15 +153,24 @@ fn use_viewport(body: &NodeRef, viewport: &UseStateHandle<Viewport>, rows: usize
     let measure = {
         let (body, viewport) = (body.clone(), viewport.clone());
         move || {
-            let Some(element) = body.cast::<HtmlElement>() else { return };
-            let height = web_sys::window().and_then(|w| w.inner_height().ok()).and_then(|h| h.as_f64()).unwrap_or(900.0);
+            let Some(element) = body.cast::<HtmlElement>() else {
+                return;
+            };
+            let height = web_sys::window()
+                .and_then(|w| w.inner_height().ok())
+                .and_then(|h| h.as_f64())
+                .unwrap_or(900.0);
             let row = element
                 .query_selector(".grid-row")
                 .ok()
                 .flatten()
                 .map_or(28.0, |row| row.get_bounding_client_rect().height());
             let top = element.get_bounding_client_rect().top();
-            viewport.set(Viewport { top: top.round() as i32, height: height.round() as i32, row: row.round().max(1.0) as i32 });
+            viewport.set(Viewport {
+                top: top.round() as i32,
+                height: height.round() as i32,
+                row: row.round().max(1.0) as i32,
+            });
         }
     };
     {
@@ -186,13 +211,24 @@ fn use_viewport(body: &NodeRef, viewport: &UseStateHandle<Viewport>, rows: usize
 /// The row an event happened in.
 fn index_of(event: &Event) -> Option<usize> {
     let element = event.target()?.dyn_into::<Element>().ok()?;
-    element.closest("[data-index]").ok()??.get_attribute("data-index")?.parse().ok()
+    element
+        .closest("[data-index]")
+        .ok()??
+        .get_attribute("data-index")?
+        .parse()
+        .ok()
 }
 
 /// Scrolls the window so that a row is inside it, below the bar and the header.
 fn scroll_to(body: &NodeRef, index: usize, row_px: f64) {
-    let (Some(element), Some(window)) = (body.cast::<Element>(), web_sys::window()) else { return };
-    let height = window.inner_height().ok().and_then(|h| h.as_f64()).unwrap_or(900.0);
+    let (Some(element), Some(window)) = (body.cast::<Element>(), web_sys::window()) else {
+        return;
+    };
+    let height = window
+        .inner_height()
+        .ok()
+        .and_then(|h| h.as_f64())
+        .unwrap_or(900.0);
     let top = element.get_bounding_client_rect().top() + index as f64 * row_px;
     let (upper, lower) = (48.0 + 30.0, height - row_px - 68.0);
     let by = if top < upper {

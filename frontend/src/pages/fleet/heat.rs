@@ -23,7 +23,7 @@ use crate::{
 
 /// Props of [`HeatMap`].
 #[derive(Properties, PartialEq)]
-pub struct HeatProps {
+pub(super) struct HeatProps {
     /// All stores.
     pub rows: Vec<Rc<StoreRow>>,
 }
@@ -33,11 +33,17 @@ const BLOCKS: usize = 16;
 
 /// The panel.
 #[component(HeatMap)]
-pub fn heat_map(props: &HeatProps) -> Html {
+pub(super) fn heat_map(props: &HeatProps) -> Html {
     let (query, set_query) = use_query();
-    let shade = if query.get("heat") == "fill" { Shade::Fill } else { Shade::Health };
+    let shade = if query.get("heat") == "fill" {
+        Shade::Fill
+    } else {
+        Shade::Health
+    };
     let pointed = use_state(|| None::<Rc<StoreRow>>);
-    let blocks = use_memo((props.rows.clone(), shade), |(rows, shade)| heat::blocks(rows, *shade, BLOCKS, t!(heat_rest)));
+    let blocks = use_memo((props.rows.clone(), shade), |(rows, shade)| {
+        heat::blocks(rows, *shade, BLOCKS, t!(heat_rest))
+    });
     let choose = |value: &'static str| {
         let (query, set_query) = (query.clone(), set_query.clone());
         move |_: MouseEvent| set_query.emit(query.with("heat", value))
@@ -81,8 +87,16 @@ fn heat_block(props: &BlockProps) -> Html {
     let cell = {
         let block = block.clone();
         move |event: &MouseEvent| {
-            let rect = event.current_target().map(wasm_bindgen::JsCast::unchecked_into::<Element>)?.get_bounding_client_rect();
-            block.at(f64::from(event.client_x()) - rect.left(), f64::from(event.client_y()) - rect.top()).cloned()
+            let rect = event
+                .current_target()
+                .map(wasm_bindgen::JsCast::unchecked_into::<Element>)?
+                .get_bounding_client_rect();
+            block
+                .at(
+                    f64::from(event.client_x()) - rect.left(),
+                    f64::from(event.client_y()) - rect.top(),
+                )
+                .cloned()
         }
     };
     let onmousemove = {
@@ -95,11 +109,19 @@ fn heat_block(props: &BlockProps) -> Html {
     };
     let onclick = move |event: MouseEvent| {
         if let (Some(row), Some(navigator)) = (cell(&event), &navigator) {
-            navigator.push(&Route::Store { name: row.name.clone() });
+            navigator.push(&Route::Store {
+                name: row.name.clone(),
+            });
         }
     };
     let count = format::integer(block.stores.len() as u64);
-    let label = t!(heat_label, name = block.label, n = count, errors = block.errors, warnings = block.warnings);
+    let label = t!(
+        heat_label,
+        name = block.label,
+        n = count,
+        errors = block.errors,
+        warnings = block.warnings
+    );
     html! {
         <div class="heat-group">
             <h3>

@@ -18,7 +18,7 @@ use crate::{
 
 /// Props of [`Row`].
 #[derive(Properties)]
-pub struct RowProps {
+pub(super) struct RowProps {
     /// The store.
     pub row: Rc<StoreRow>,
     /// Place in the grid, from 0.
@@ -38,7 +38,7 @@ impl PartialEq for RowProps {
 
 /// The row.
 #[component(Row)]
-pub fn row(props: &RowProps) -> Html {
+pub(super) fn row(props: &RowProps) -> Html {
     let row = &props.row;
     let used = row.usage.map(|u| format::ratio(u.used_bytes, u.total_bytes));
     let unknown = || html! { <span class="faint">{ "–" }</span> };

@@ -14,14 +14,14 @@ use crate::{
 
 /// Props of [`Strip`].
 #[derive(Properties, PartialEq)]
-pub struct StripProps {
+pub(super) struct StripProps {
     /// Puts a search into the address.
     pub on_search: Callback<String>,
 }
 
 /// The strip.
 #[component(Strip)]
-pub fn strip(props: &StripProps) -> Html {
+pub(super) fn strip(props: &StripProps) -> Html {
     let app = use_app();
     use_topics(&app.live, topic::SERVER | topic::JOBS);
     let state = app.live.read();
@@ -32,10 +32,38 @@ pub fn strip(props: &StripProps) -> Html {
     let used = format::ratio(summary.used_bytes, summary.total_bytes);
     let (used_figure, used_unit) = format::bytes_parts(summary.used_bytes);
     let health = [
-        ("error", "error", t!(state_error), summary.error, "state:error", t!(strip_error)),
-        ("warning", "warn", t!(state_warning), summary.warning, "state:warning", t!(strip_warning)),
-        ("offline", "off", t!(state_offline), summary.offline, "state:offline", t!(strip_offline)),
-        ("maint", "maint", t!(state_maintenance), summary.maintenance, "maintenance:any", t!(strip_maintenance)),
+        (
+            "error",
+            "error",
+            t!(state_error),
+            summary.error,
+            "state:error",
+            t!(strip_error),
+        ),
+        (
+            "warning",
+            "warn",
+            t!(state_warning),
+            summary.warning,
+            "state:warning",
+            t!(strip_warning),
+        ),
+        (
+            "offline",
+            "off",
+            t!(state_offline),
+            summary.offline,
+            "state:offline",
+            t!(strip_offline),
+        ),
+        (
+            "maint",
+            "maint",
+            t!(state_maintenance),
+            summary.maintenance,
+            "maintenance:any",
+            t!(strip_maintenance),
+        ),
     ];
     let search = |text: &'static str| props.on_search.reform(move |_: MouseEvent| text.to_owned());
     html! {

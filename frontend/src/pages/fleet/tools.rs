@@ -14,7 +14,7 @@ use crate::{
 
 /// Props of [`Tools`].
 #[derive(Properties, PartialEq)]
-pub struct ToolsProps {
+pub(super) struct ToolsProps {
     /// The search as typed.
     pub text: String,
     /// Terms that mean nothing.
@@ -29,9 +29,11 @@ pub struct ToolsProps {
 
 /// The row of tools.
 #[component(Tools)]
-pub fn tools(props: &ToolsProps) -> Html {
+pub(super) fn tools(props: &ToolsProps) -> Html {
     let toast = use_toast();
-    let oninput = props.on_search.reform(|event: InputEvent| event.target_unchecked_into::<HtmlInputElement>().value());
+    let oninput = props
+        .on_search
+        .reform(|event: InputEvent| event.target_unchecked_into::<HtmlInputElement>().value());
     let onkeydown = {
         let on_search = props.on_search.clone();
         move |event: KeyboardEvent| {

@@ -34,9 +34,14 @@ pub fn history_item_page(props: &ItemProps) -> Html {
     let item = use_load(props.id, |id| async move { api::history_item(id).await });
     let samples = use_load(props.id, |id| async move { api::history_samples(id).await });
     let track = use_memo(samples.result.value().cloned(), |kept| {
-        kept.as_ref().map(|k| Track::from_samples(&k.samples)).unwrap_or_default()
+        kept.as_ref()
+            .map(|k| Track::from_samples(&k.samples))
+            .unwrap_or_default()
     });
-    let name = item.result.value().map_or_else(|| t!(nav_history).to_owned(), |i| title(&i.job));
+    let name = item
+        .result
+        .value()
+        .map_or_else(|| t!(nav_history).to_owned(), |i| title(&i.job));
     use_title(&name);
     let Some(found) = item.result.value().cloned() else {
         return html! {
@@ -65,7 +70,7 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                         <ProblemAlert title={t!(samples_not_read)} {problem} on_retry={samples.reload.clone()} />
                     }
                     if !track.restored.is_empty() {
-                        <Chart lines={job_lines(&track)} label={t!(chart_label, what = name)} testid="history-chart" />
+                        <Chart lines={job_lines(&track)} label={t!(chart_label, what = name)} heading="h2" testid="history-chart" />
                     } else if samples.result.value().is_some() {
                         <p class="note">{ t!(no_samples_kept) }</p>
                     }

@@ -1,8 +1,8 @@
 //! The list of past restores, filtered on the server; the filter is in the address.
 
 use fleethold_api_types::{HistoryItem, HistoryQuery, JobState};
-use web_sys::{HtmlInputElement, HtmlSelectElement};
 use wasm_bindgen_futures::spawn_local;
+use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 use yew_router::prelude::*;
 
@@ -40,7 +40,10 @@ pub fn history_page() -> Html {
         store: Some(query.get("store").to_owned()).filter(|s| !s.is_empty()),
         ..HistoryQuery::default()
     };
-    let page = use_load(filter.clone(), |filter| async move { api::history(&filter).await });
+    let page = use_load(
+        filter.clone(),
+        |filter| async move { api::history(&filter).await },
+    );
     let more = use_state(|| (Vec::<HistoryItem>::new(), None::<String>));
     // another first page: what was appended to the old one goes
     use_effect_with(page.result.data.as_ref().map(|(_, at)| *at), {
@@ -52,7 +55,10 @@ pub fn history_page() -> Html {
         let (more, filter) = (more.clone(), filter.clone());
         move |_: MouseEvent| {
             let (more, toast) = (more.clone(), toast.clone());
-            let filter = HistoryQuery { cursor: more.1.clone(), ..filter.clone() };
+            let filter = HistoryQuery {
+                cursor: more.1.clone(),
+                ..filter.clone()
+            };
             spawn_local(async move {
                 match api::history(&filter).await {
                     Ok(next) => {
@@ -67,11 +73,18 @@ pub fn history_page() -> Html {
     };
     let on_text = {
         let (query, set_query) = (query.clone(), set_query.clone());
-        move |event: InputEvent| set_query.emit(query.with("q", &event.target_unchecked_into::<HtmlInputElement>().value()))
+        move |event: InputEvent| {
+            set_query.emit(query.with("q", &event.target_unchecked_into::<HtmlInputElement>().value()))
+        }
     };
     let on_state = {
         let (query, set_query) = (query.clone(), set_query.clone());
-        move |event: Event| set_query.emit(query.with("state", &event.target_unchecked_into::<HtmlSelectElement>().value()))
+        move |event: Event| {
+            set_query.emit(query.with(
+                "state",
+                &event.target_unchecked_into::<HtmlSelectElement>().value(),
+            ))
+        }
     };
     let clear = {
         let set_query = set_query.clone();
@@ -107,13 +120,13 @@ pub fn history_page() -> Html {
                     },
                     Some(first) if first.items.is_empty() => html! { <Empty icon="history" title={t!(no_history)} text={t!(no_history_text)} /> },
                     Some(first) => html! {
-                        <div class="scroll-x" tabindex="0" role="region" aria-label={t!(past_restores)}>
+                        <div class="scroll-x" tabindex="0" role="region" aria-label={t!(restores_table)}>
                             <table class={classes!("table", "history", stale.then_some("stale"))}>
                                 <thead><tr>
                                     <th scope="col">{ t!(ended) }</th><th scope="col">{ t!(restore) }</th><th scope="col">{ t!(store) }</th><th scope="col">{ t!(state) }</th>
                                     <th scope="col" class="num">{ t!(size) }</th><th scope="col" class="num">{ t!(duration) }</th><th scope="col" class="num">{ t!(rate) }</th><th scope="col">{ t!(to_head) }</th><th scope="col">{ t!(user) }</th>
                                 </tr></thead>
-                                <tbody>{ for first.items.iter().chain(&more.0).map(row) }</tbody>
+                                <tbody>{ for first.items.iter().chain(&more.0).map(|item| html! { <Row key={item.job.id.to_string()} item={item.clone()} /> }) }</tbody>
                             </table>
                         </div>
                     },
@@ -128,12 +141,28 @@ pub fn history_page() -> Html {
     }
 }
 
-fn row(item: &HistoryItem) -> Html {
-    let job = &item.job;
+#[derive(Properties, PartialEq)]
+struct RowProps {
+    item: HistoryItem,
+}
+
+#[component(Row)]
+fn row(props: &RowProps) -> Html {
+    let job = &props.item.job;
+    let navigator = use_navigator();
+    // the link in the row is the way for keyboards; a click may land anywhere in it
+    let onclick = {
+        let id = job.id;
+        move |event: MouseEvent| {
+            if let Some(navigator) = navigator.as_ref().filter(|_| !event.default_prevented()) {
+                navigator.push(&Route::HistoryItem { id });
+            }
+        }
+    };
     let totals = job.totals.clone().unwrap_or_default();
     let figure = |known: bool, text: String| if known { text } else { "–".to_owned() };
     html! {
-        <tr key={job.id.to_string()} data-testid="history-row" data-job={job.id.to_string()}>
+        <tr class="row-link" {onclick} data-testid="history-row" data-job={job.id.to_string()}>
             <td class="soft">{ job.finished_at.map_or_else(|| "–".to_owned(), clock::date_time) }</td>
             <th scope="row"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
             <td><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>

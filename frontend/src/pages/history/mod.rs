@@ -24,19 +24,35 @@ pub fn database_banner() -> Html {
     let app = use_app();
     use_topics(&app.live, topic::SERVER);
     let state = app.live.read();
-    let Some(health) = state.health.as_ref().filter(|h| h.database.state != DatabaseState::Ready) else {
+    let Some(health) = state
+        .health
+        .as_ref()
+        .filter(|h| h.database.state != DatabaseState::Ready)
+    else {
         return html! {};
     };
     html! { <div class="alert" data-state="warning" role="status" data-testid="database-away"><Icon name="warn" /><h3>{ heading(health) }</h3><p>{ detail(health) }</p></div> }
 }
 
 fn heading(health: &Health) -> &'static str {
-    if health.database.state == DatabaseState::Starting { t!(database_starting) } else { t!(database_away) }
+    if health.database.state == DatabaseState::Starting {
+        t!(database_starting)
+    } else {
+        t!(database_away)
+    }
 }
 
 fn detail(health: &Health) -> String {
-    let since = health.database.since.map(|at| t!(since, at = clock::time(at))).unwrap_or_default();
+    let since = health
+        .database
+        .since
+        .map(|at| t!(since, at = clock::time(at)))
+        .unwrap_or_default();
     let reason = health.database.reason.clone().unwrap_or_default();
-    let waits = t!(spool_waits, rows = format::integer(health.spool.rows), bytes = format::bytes(health.spool.bytes));
+    let waits = t!(
+        spool_waits,
+        rows = format::integer(health.spool.rows),
+        bytes = format::bytes(health.spool.bytes)
+    );
     format!("{reason} {since} {waits}").trim().to_owned()
 }

@@ -24,7 +24,15 @@ use crate::{
 pub fn job_lines(track: &Track) -> Vec<Line> {
     let mut restored = Line::new(t!(line_restored), track.restored.clone(), 0);
     restored.filled = true;
-    vec![restored, Line::new(t!(line_read), track.read.clone(), 1), Line::new(t!(line_written), track.written.clone(), 2)]
+    let mut lines = vec![
+        restored,
+        Line::new(t!(line_read), track.read.clone(), 1),
+        Line::new(t!(line_written), track.written.clone(), 2),
+    ];
+    for line in &mut lines {
+        line.gap_s = track.gap_s;
+    }
+    lines
 }
 
 /// Props of [`JobCard`].
@@ -103,12 +111,16 @@ fn from_to(job: &Job) -> Html {
 fn use_backfill(job: &Rc<Job>) {
     let app = use_app();
     use_effect_with((job.id, job.state == JobState::Queued), {
-        let elapsed = job.progress.elapsed_ns;
+        // a job that has just begun is in the feed from its first sample
+        let begun = job.state == JobState::Running && job.progress.elapsed_ns < 1_500_000_000;
         move |(id, queued): &(uuid::Uuid, bool)| {
             let (id, live) = (*id, app.live);
-            let known = live.read().jobs.get(&id).is_some_and(|f| !f.track.restored.is_empty());
-            // a job that has just begun is in the feed from its first sample
-            if *queued || known || elapsed < 1_500_000_000 {
+            let known = live
+                .read()
+                .jobs
+                .get(&id)
+                .is_some_and(|f| !f.track.restored.is_empty());
+            if *queued || known || begun {
                 return;
             }
             spawn_local(async move {

@@ -14,14 +14,14 @@ use crate::{
 
 /// Props of [`CancelButton`].
 #[derive(Properties, PartialEq)]
-pub struct CancelProps {
+pub(super) struct CancelProps {
     /// The job.
     pub job: Rc<Job>,
 }
 
 /// The button and its question.
 #[component(CancelButton)]
-pub fn cancel_button(props: &CancelProps) -> Html {
+pub(super) fn cancel_button(props: &CancelProps) -> Html {
     let asking = use_state(|| false);
     let busy = use_state(|| false);
     let toast = use_toast();

@@ -83,6 +83,9 @@ fn details(job: &Job) -> String {
         error.map_or("", |e| &e.code),
         error.map_or("", |e| &e.message),
         error.and_then(|e| e.chunk.as_deref()).unwrap_or(""),
-        error.and_then(|e| e.position).map(|p| p.to_string()).unwrap_or_default(),
+        error
+            .and_then(|e| e.position)
+            .map(|p| p.to_string())
+            .unwrap_or_default(),
     )
 }

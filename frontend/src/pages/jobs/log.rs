@@ -18,7 +18,7 @@ use crate::{
 
 /// Props of [`LogTail`].
 #[derive(Properties, PartialEq)]
-pub struct LogProps {
+pub(super) struct LogProps {
     /// The job.
     pub id: Uuid,
     /// No more lines will come.
@@ -52,14 +52,17 @@ impl Reducible for Log {
                 lines.drain(..lines.len().saturating_sub(KEEP));
                 Rc::new(Self { lines, problem: None })
             }
-            Step::Failed(problem) => Rc::new(Self { lines, problem: Some(Rc::new(problem)) }),
+            Step::Failed(problem) => Rc::new(Self {
+                lines,
+                problem: Some(Rc::new(problem)),
+            }),
         }
     }
 }
 
 /// The well with its tools.
 #[component(LogTail)]
-pub fn log_tail(props: &LogProps) -> Html {
+pub(super) fn log_tail(props: &LogProps) -> Html {
     let log = use_reducer(Log::default);
     let follow = use_state(|| true);
     let well = use_node_ref();

@@ -21,7 +21,10 @@ use crate::t;
 pub fn title(job: &Job) -> String {
     let group = crate::model::tree::group_of(&job.source.snapshot).unwrap_or(&job.source.snapshot);
     let archive = &job.source.archive;
-    let stem = archive.strip_suffix(".fidx").or_else(|| archive.strip_suffix(".didx")).unwrap_or(archive);
+    let stem = archive
+        .strip_suffix(".fidx")
+        .or_else(|| archive.strip_suffix(".didx"))
+        .unwrap_or(archive);
     format!("{group} {stem}")
 }
 

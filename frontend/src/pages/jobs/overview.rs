@@ -36,11 +36,22 @@ pub fn jobs_page() -> Html {
     let all: Vec<Followed> = state.jobs.values().rev().cloned().collect();
     drop(state);
     let of = |wanted: JobState| all.iter().filter(move |f| f.job.state == wanted);
-    let fresh = |f: &&Followed| f.job.finished_at.is_none_or(|at| clock::seconds_since(at) < FRESH_S);
-    let failed: Vec<_> = of(JobState::Failed).chain(of(JobState::Interrupted)).filter(fresh).take(3).cloned().collect();
+    let fresh = |f: &&Followed| {
+        f.job
+            .finished_at
+            .is_none_or(|at| clock::seconds_since(at) < FRESH_S)
+    };
+    let failed: Vec<_> = of(JobState::Failed)
+        .chain(of(JobState::Interrupted))
+        .filter(fresh)
+        .take(3)
+        .cloned()
+        .collect();
     let running: Vec<_> = of(JobState::Running).cloned().collect();
     let queued: Vec<_> = of(JobState::Queued).cloned().collect();
-    let ended: Vec<_> = all.iter().filter(|f| f.job.state.is_final()).take(12).cloned().collect();
+    let mut ended: Vec<_> = all.iter().filter(|f| f.job.state.is_final()).cloned().collect();
+    ended.sort_by_key(|f| std::cmp::Reverse(f.job.finished_at));
+    ended.truncate(12);
     let rate: f64 = running.iter().map(|f| f.track.rate()).sum();
     let memory: u64 = running.iter().map(|f| f.job.progress.memory_bytes).sum();
     let budget = about.result.value().map(|a| a.memory_bytes);
@@ -66,7 +77,7 @@ pub fn jobs_page() -> Html {
                     { for failed.iter().map(card) }
                     if running.len() > 1 {
                         <section class="panel"><div class="panel-body chart-panel-body">
-                            <Chart lines={total_lines(&total)} label={t!(total_label)} title={t!(all_jobs)} size="mid" testid="jobs-total-chart" />
+                            <Chart lines={total_lines(&total)} label={t!(total_label)} title={t!(all_jobs)} heading="h2" size="mid" testid="jobs-total-chart" />
                         </div></section>
                     }
                     { for running.iter().map(card) }
@@ -84,7 +95,7 @@ pub fn jobs_page() -> Html {
                     <section class="panel">
                         <div class="panel-head"><h2>{ t!(finished) }{ " " }<small>{ t!(lately) }</small></h2><Link<Route> to={Route::History}>{ t!(all_history) }</Link<Route>></div>
                         <div class="panel-body">
-                            <ol class="queue">{ for ended.iter().map(|f| finished(f)) }</ol>
+                            <ol class="queue">{ for ended.iter().map(finished) }</ol>
                             if ended.is_empty() {
                                 <p class="note">{ t!(none_yet) }</p>
                             }
@@ -112,7 +123,11 @@ fn finished(followed: &Followed) -> Html {
     let note = match (&job.error, &job.totals) {
         (Some(error), _) => error.message.clone(),
         (None, Some(totals)) if job.state == JobState::Ok => {
-            t!(took, time = format::duration_ns(totals.duration_ns), rate = format::rate(totals.rate_bytes_per_s as f64))
+            t!(
+                took,
+                time = format::duration_ns(totals.duration_ns),
+                rate = format::rate(totals.rate_bytes_per_s as f64)
+            )
         }
         _ => look.word.to_owned(),
     };

@@ -17,7 +17,7 @@ use crate::{
 
 /// Props of [`Progress`].
 #[derive(Properties, PartialEq)]
-pub struct ProgressProps {
+pub(super) struct ProgressProps {
     /// The job.
     pub job: std::rc::Rc<Job>,
     /// Its rates.
@@ -28,15 +28,29 @@ pub struct ProgressProps {
 
 /// Bar, figures, ruler.
 #[component(Progress)]
-pub fn progress(props: &ProgressProps) -> Html {
+pub(super) fn progress(props: &ProgressProps) -> Html {
     let p = &props.job.progress;
     let running = props.job.state == JobState::Running;
-    let ratio = if props.job.state == JobState::Ok { 1.0 } else { format::ratio(p.bytes_done, p.bytes_total) };
+    let ratio = if props.job.state == JobState::Ok {
+        1.0
+    } else {
+        format::ratio(p.bytes_done, p.bytes_total)
+    };
     let elapsed_s = p.elapsed_ns as f64 / 1e9;
     let left = p.bytes_total.saturating_sub(p.bytes_done) as f64 / MIB;
-    let eta = running.then(|| eta::estimate(&props.track.restored, p.bytes_done as f64 / MIB, elapsed_s, left)).flatten();
-    let rate = if props.track.restored.is_empty() { p.rate_bytes_per_s as f64 } else { props.track.rate() * MIB };
-    let done = t!(done_of, done = format::bytes(p.bytes_done), total = format::bytes(p.bytes_total));
+    let eta = running
+        .then(|| eta::estimate(&props.track.restored, p.bytes_done as f64 / MIB, elapsed_s, left))
+        .flatten();
+    let rate = if props.track.restored.is_empty() {
+        p.rate_bytes_per_s as f64
+    } else {
+        props.track.rate() * MIB
+    };
+    let done = t!(
+        done_of,
+        done = format::bytes(p.bytes_done),
+        total = format::bytes(p.bytes_total)
+    );
     let zeros = (p.zero_bytes > 0).then(|| t!(of_it_zeros, zeros = format::bytes(p.zero_bytes)));
     let level = match props.job.state {
         JobState::Running => Some("live"),
@@ -67,11 +81,18 @@ pub fn progress(props: &ProgressProps) -> Html {
 fn at(seconds: f64) -> String {
     let then = clock::now() + Duration::seconds_f64(seconds.clamp(0.0, 3.2e8));
     // seconds matter to someone who waits for them
-    if seconds < 600.0 { clock::time(then) } else { clock::time_short(then) }
+    if seconds < 600.0 {
+        clock::time(then)
+    } else {
+        clock::time_short(then)
+    }
 }
 
 fn eta_text(eta: Option<Eta>) -> String {
-    eta.map_or_else(|| t!(eta_unknown).to_owned(), |eta| t!(eta_about, at = at(eta.middle_s)))
+    eta.map_or_else(
+        || t!(eta_unknown).to_owned(),
+        |eta| t!(eta_about, at = at(eta.middle_s)),
+    )
 }
 
 fn eta_words(eta: Option<Eta>, server_ns: Option<u64>) -> Html {
@@ -90,8 +111,12 @@ fn ruler(job: &Job, elapsed_s: f64, eta: Eta) -> Html {
     let whole = (elapsed_s + eta.late_s).max(1.0) * 1.02;
     let share = |s: f64| (s / whole * 100.0).clamp(0.0, 100.0);
     let pos = |s: f64| format!("{:.2}%", share(s));
-    let (now, early, middle, late) =
-        (elapsed_s, elapsed_s + eta.early_s, elapsed_s + eta.middle_s, elapsed_s + eta.late_s);
+    let (now, early, middle, late) = (
+        elapsed_s,
+        elapsed_s + eta.early_s,
+        elapsed_s + eta.middle_s,
+        elapsed_s + eta.late_s,
+    );
     let started = job.started_at.map(clock::time_short).unwrap_or_default();
     let width = format!("{:.2}%", (share(late) - share(early)).max(0.5));
     let label = t!(ruler_label, start = started, end = at(eta.middle_s));

@@ -49,7 +49,9 @@ pub fn job_page(props: &JobPageProps) -> Html {
         }
     });
     let followed = app.live.read().jobs.get(&props.id).cloned();
-    let title = followed.as_ref().map_or_else(|| t!(nav_jobs).to_owned(), |f| super::title(&f.job));
+    let title = followed
+        .as_ref()
+        .map_or_else(|| t!(nav_jobs).to_owned(), |f| super::title(&f.job));
     use_title(&title);
     let retry = Callback::from(move |()| attempt.set(attempt.wrapping_add(1)));
     match (followed, &*problem) {
@@ -74,7 +76,9 @@ pub fn job_page(props: &JobPageProps) -> Html {
                 <p><Link<Route> to={Route::HistoryItem { id: props.id }}>{ t!(look_in_history) }</Link<Route>></p>
             </>
         },
-        (None, None) => html! { <section class="panel"><h1 class="vh">{ t!(restore) }</h1><Skeleton label={t!(loading)} lines=4 /></section> },
+        (None, None) => {
+            html! { <section class="panel"><h1 class="vh">{ t!(restore) }</h1><Skeleton label={t!(loading)} lines=4 /></section> }
+        }
     }
 }
 
@@ -125,7 +129,9 @@ pub struct OutcomeProps {
 /// How a job ended: time, rate, digests.
 #[component(Outcome)]
 pub fn outcome(props: &OutcomeProps) -> Html {
-    let Some(totals) = &props.job.totals else { return html! {} };
+    let Some(totals) = &props.job.totals else {
+        return html! {};
+    };
     html! {
         <div class="outcome">
             <p class="soft">

@@ -13,7 +13,7 @@ use crate::{
 
 /// Props of [`Equivalent`].
 #[derive(Properties)]
-pub struct EquivalentProps {
+pub(super) struct EquivalentProps {
     /// The request.
     pub request: Rc<CreateRestore>,
     /// First restore root, for absolute targets on the command line.
@@ -24,17 +24,21 @@ pub struct EquivalentProps {
 
 impl PartialEq for EquivalentProps {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.request, &other.request) && self.root == other.root && self.key_file == other.key_file
+        Rc::ptr_eq(&self.request, &other.request)
+            && self.root == other.root
+            && self.key_file == other.key_file
     }
 }
 
 /// Two tabs, one well, a copy button.
 #[component(Equivalent)]
-pub fn equivalent(props: &EquivalentProps) -> Html {
+pub(super) fn equivalent(props: &EquivalentProps) -> Html {
     let curl = use_state(|| false);
     let key_file = props.key_file.as_deref();
     let pieces: Vec<Piece> = if *curl {
-        let origin = web_sys::window().and_then(|w| w.location().origin().ok()).unwrap_or_default();
+        let origin = web_sys::window()
+            .and_then(|w| w.location().origin().ok())
+            .unwrap_or_default();
         command::curl(&props.request, &origin, key_file)
     } else {
         command::command_line(&props.request, props.root.as_deref(), key_file)

@@ -15,7 +15,7 @@ use crate::{
 
 /// Props of [`Fields`].
 #[derive(Properties, PartialEq)]
-pub struct FieldsProps {
+pub(super) struct FieldsProps {
     /// The form.
     pub form: UseStateHandle<Form>,
     /// The server, once known: roots, devices, defaults.
@@ -36,20 +36,35 @@ fn checked(event: &Event) -> bool {
 
 /// The fields.
 #[component(Fields)]
-pub fn fields(props: &FieldsProps) -> Html {
+pub(super) fn fields(props: &FieldsProps) -> Html {
     let form = &props.form;
     let key = props.encrypted || props.signed.is_some();
     let on_key = {
         let form = form.clone();
-        Callback::from(move |key: Key| form.set(Form { key, ..(*form).clone() }))
+        Callback::from(move |key: Key| {
+            form.set(Form {
+                key,
+                ..(*form).clone()
+            })
+        })
     };
     let sha256 = {
         let form = form.clone();
-        move |event: Event| form.set(Form { sha256: checked(&event), ..(*form).clone() })
+        move |event: Event| {
+            form.set(Form {
+                sha256: checked(&event),
+                ..(*form).clone()
+            })
+        }
     };
     let overwrite = {
         let form = form.clone();
-        move |event: Event| form.set(Form { overwrite: checked(&event), ..(*form).clone() })
+        move |event: Event| {
+            form.set(Form {
+                overwrite: checked(&event),
+                ..(*form).clone()
+            })
+        }
     };
     html! {
         <>
@@ -86,35 +101,58 @@ struct PartProps {
 #[component(Target)]
 fn target(props: &PartProps) -> Html {
     let form = &props.form;
-    let devices = props.about.as_ref().map(|a| a.devices.clone()).unwrap_or_default();
-    let roots = props.about.as_ref().map(|a| a.restore_roots.clone()).unwrap_or_default();
+    let devices = props
+        .about
+        .as_ref()
+        .map(|a| a.devices.clone())
+        .unwrap_or_default();
+    let roots = props
+        .about
+        .as_ref()
+        .map(|a| a.restore_roots.clone())
+        .unwrap_or_default();
     let on_kind = {
         let form = form.clone();
         move |event: Event| {
-            let kind = match event.target_unchecked_into::<HtmlSelectElement>().value().as_str() {
+            let kind = match event
+                .target_unchecked_into::<HtmlSelectElement>()
+                .value()
+                .as_str()
+            {
                 "null" => TargetKind::Null,
                 "device" => TargetKind::Device,
                 _ => TargetKind::File,
             };
-            form.set(Form { kind, ..(*form).clone() });
+            form.set(Form {
+                kind,
+                ..(*form).clone()
+            });
         }
     };
     let on_path = {
         let form = form.clone();
-        move |event: InputEvent| form.set(Form { path: text(&event), ..(*form).clone() })
+        move |event: InputEvent| {
+            form.set(Form {
+                path: text(&event),
+                ..(*form).clone()
+            })
+        }
     };
     let on_device = {
         let form = form.clone();
         move |event: Event| {
             let device = event.target_unchecked_into::<HtmlSelectElement>().value();
-            form.set(Form { device, ..(*form).clone() });
+            form.set(Form {
+                device,
+                ..(*form).clone()
+            });
         }
     };
     html! {
         <div class="two target">
             <div class="field">
                 <label for="target-kind">{ t!(write_to) }</label>
-                <select class="select" id="target-kind" onchange={on_kind} data-testid="restore-target-kind">
+                <select class="select" id="target-kind" autofocus=true onchange={on_kind} data-testid="restore-target-kind">
                     <option value="file" selected={form.kind == TargetKind::File}>{ t!(target_file) }</option>
                     <option value="null" selected={form.kind == TargetKind::Null}>{ t!(target_null) }</option>
                     if !devices.is_empty() {
@@ -157,11 +195,21 @@ fn pace(props: &PartProps) -> Html {
     let memory = props.about.as_ref().map(|a| format::bytes(a.memory_bytes));
     let on_parallel = {
         let form = form.clone();
-        move |event: InputEvent| form.set(Form { parallel: text(&event), ..(*form).clone() })
+        move |event: InputEvent| {
+            form.set(Form {
+                parallel: text(&event),
+                ..(*form).clone()
+            })
+        }
     };
     let on_latency = {
         let form = form.clone();
-        move |event: InputEvent| form.set(Form { latency_ms: text(&event), ..(*form).clone() })
+        move |event: InputEvent| {
+            form.set(Form {
+                latency_ms: text(&event),
+                ..(*form).clone()
+            })
+        }
     };
     html! {
         <div class="two">

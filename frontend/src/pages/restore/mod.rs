@@ -17,12 +17,7 @@ use crate::{
     model::{format, load::Problem},
     route::Route,
     t,
-    ui::{
-        Dialog, Icon, ProblemAlert,
-        hooks::use_load,
-        key_fields::Key,
-        toast::use_toast,
-    },
+    ui::{Dialog, Icon, ProblemAlert, hooks::use_load, key_fields::Key, toast::use_toast},
 };
 
 /// Props of [`RestoreDialog`].
@@ -121,8 +116,15 @@ impl Form {
 /// `vm/100/2024-05-01T10:00:00Z`, `drive-scsi0.img.fidx` → `vm-100-20240501T100000Z-drive-scsi0.img`.
 fn suggested_path(snapshot: &str, file: &str) -> String {
     let (group, time) = snapshot.rsplit_once('/').unwrap_or((snapshot, ""));
-    let stem = file.strip_suffix(".fidx").or_else(|| file.strip_suffix(".didx")).unwrap_or(file);
-    format!("{}-{}-{stem}", group.replace('/', "-"), time.replace(['-', ':'], ""))
+    let stem = file
+        .strip_suffix(".fidx")
+        .or_else(|| file.strip_suffix(".didx"))
+        .unwrap_or(file);
+    format!(
+        "{}-{}-{stem}",
+        group.replace('/', "-"),
+        time.replace(['-', ':'], "")
+    )
 }
 
 /// The dialog.
@@ -138,7 +140,12 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
     // another file gets its own suggestion; everything else stays
     use_effect_with(props.file.clone(), {
         let (form, snapshot) = (form.clone(), props.entry.snapshot.clone());
-        move |file| form.set(Form { path: suggested_path(&snapshot, file), ..(*form).clone() })
+        move |file| {
+            form.set(Form {
+                path: suggested_path(&snapshot, file),
+                ..(*form).clone()
+            })
+        }
     });
     let file = props.entry.files.iter().find(|f| f.name == props.file);
     let encrypted = file.and_then(|f| f.crypt_mode) == Some(fleethold_api_types::CryptMode::Encrypt);
@@ -223,7 +230,12 @@ struct FileListProps {
 /// The images and archives of the snapshot, one of them chosen.
 #[component(FileList)]
 fn file_list(props: &FileListProps) -> Html {
-    let files: Vec<_> = props.entry.files.iter().filter(|f| crate::pages::store::is_archive(&f.name)).collect();
+    let files: Vec<_> = props
+        .entry
+        .files
+        .iter()
+        .filter(|f| crate::pages::store::is_archive(&f.name))
+        .collect();
     html! {
         <>
             <h3>{ props.entry.snapshot.clone() }</h3>
@@ -233,7 +245,7 @@ fn file_list(props: &FileListProps) -> Html {
                     let chosen = file.name == props.chosen;
                     let choose = props.on_file.reform({ let name = file.name.clone(); move |_: Event| name.clone() });
                     html! {
-                        <label key={file.name.clone()} class="tree-row" aria-selected={chosen.then_some("true")}>
+                        <label key={file.name.clone()} class="tree-row">
                             <span><input type="radio" name="restore-file" checked={chosen} onchange={choose} /><Icon name="disk" /><span class="t">{ file.name.clone() }</span></span>
                             <span>{ file.size_bytes.map_or_else(|| "–".to_owned(), format::bytes) }</span>
                         </label>

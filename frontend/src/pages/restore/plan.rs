@@ -13,7 +13,7 @@ use crate::{
 
 /// What a plan depends on.
 #[derive(Clone, PartialEq)]
-pub struct PlanInput {
+pub(super) struct PlanInput {
     source: RestoreSource,
     key: Option<String>,
     key_password: Option<String>,
@@ -21,7 +21,7 @@ pub struct PlanInput {
 
 impl PlanInput {
     /// The part of a request that changes its plan.
-    pub fn of(request: &CreateRestore) -> Self {
+    pub(super) fn of(request: &CreateRestore) -> Self {
         Self {
             source: request.source.clone(),
             key: request.key.clone(),
@@ -32,7 +32,7 @@ impl PlanInput {
 
 /// Props of [`Plan`].
 #[derive(Properties, PartialEq)]
-pub struct PlanProps {
+pub(super) struct PlanProps {
     /// What to plan.
     pub request: PlanInput,
     /// Encrypted and no key yet.
@@ -44,16 +44,27 @@ const SETTLE_MS: u32 = 250;
 
 /// The panel.
 #[component(Plan)]
-pub fn plan(props: &PlanProps) -> Html {
-    let plan = use_load((props.request.clone(), props.waits_for_key), |(input, waits)| async move {
-        if waits {
-            return Ok(None);
-        }
-        TimeoutFuture::new(SETTLE_MS).await;
-        let request = PlanRequest { source: input.source, key: input.key, key_password: input.key_password };
-        api::plan(&request).await.map(Some)
-    });
-    let known = plan.result.value().and_then(|p| p.as_ref().as_ref()).filter(|_| !props.waits_for_key);
+pub(super) fn plan(props: &PlanProps) -> Html {
+    let plan = use_load(
+        (props.request.clone(), props.waits_for_key),
+        |(input, waits)| async move {
+            if waits {
+                return Ok(None);
+            }
+            TimeoutFuture::new(SETTLE_MS).await;
+            let request = PlanRequest {
+                source: input.source,
+                key: input.key,
+                key_password: input.key_password,
+            };
+            api::plan(&request).await.map(Some)
+        },
+    );
+    let known = plan
+        .result
+        .value()
+        .and_then(|p| p.as_ref().as_ref())
+        .filter(|_| !props.waits_for_key);
     html! {
         <section class="plan" aria-labelledby="plan-h" aria-live="polite" aria-busy={plan.result.loading.to_string()} data-testid="restore-plan">
             <h3 id="plan-h">
@@ -78,7 +89,8 @@ pub fn plan(props: &PlanProps) -> Html {
 
 fn figures(plan: &RestorePlan) -> Html {
     let write = plan.bytes_total.saturating_sub(plan.zero_bytes);
-    let figure = |word: &'static str, n: u64| html! { <div><dt>{ word }</dt><dd>{ format::bytes(n) }</dd></div> };
+    let figure =
+        |word: &'static str, n: u64| html! { <div><dt>{ word }</dt><dd>{ format::bytes(n) }</dd></div> };
     html! {
         <>
             <dl class="plan-figs">

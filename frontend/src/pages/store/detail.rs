@@ -13,7 +13,7 @@ use crate::{
 
 /// Props of [`Detail`].
 #[derive(Properties, PartialEq)]
-pub struct DetailProps {
+pub(super) struct DetailProps {
     /// Store.
     pub store: String,
     /// Namespace.
@@ -31,10 +31,12 @@ pub fn is_archive(name: &str) -> bool {
 
 /// The panel's content.
 #[component(Detail)]
-pub fn detail(props: &DetailProps) -> Html {
+pub(super) fn detail(props: &DetailProps) -> Html {
     let entry = &props.entry;
     let decrypting = use_state(|| None::<String>);
-    let fact = |word: &'static str, value: Option<Html>| value.map(|value| html! { <><dt>{ word }</dt><dd>{ value }</dd></> });
+    let fact = |word: &'static str, value: Option<Html>| {
+        value.map(|value| html! { <><dt>{ word }</dt><dd>{ value }</dd></> })
+    };
     let close = {
         let decrypting = decrypting.clone();
         Callback::from(move |()| decrypting.set(None))
@@ -63,7 +65,7 @@ pub fn detail(props: &DetailProps) -> Html {
                 </dl>
                 <div class="scroll-x" tabindex="0" role="region" aria-label={t!(files)}>
                     <table class="table files">
-                        <thead><tr><th scope="col">{ t!(file) }</th><th scope="col" class="num">{ t!(size) }</th><th scope="col">{ t!(protection) }</th><th scope="col"><span class="vh">{ t!(actions) }</span></th></tr></thead>
+                        <thead><tr><th scope="col">{ t!(file) }</th><th scope="col" class="num">{ t!(size) }</th><th scope="col" class="c-prot">{ t!(protection) }</th><th scope="col"><span class="vh">{ t!(actions) }</span></th></tr></thead>
                         <tbody>
                             { for entry.files.iter().map(|file| html! {
                                 <FileRow key={file.name.clone()} store={props.store.clone()} ns={props.ns.clone()} snapshot={entry.snapshot.clone()} file={file.clone()} finished={entry.finished} on_restore={props.on_restore.clone()} decrypting={decrypting.setter()} />
@@ -107,7 +109,9 @@ fn file_row(props: &FileProps) -> Html {
         move |_: MouseEvent| decrypting.set(Some(name.clone()))
     };
     let protection = match file.crypt_mode {
-        Some(CryptMode::Encrypt) => html! { <span class="state"><Icon name="lock" />{ t!(encrypted) }</span> },
+        Some(CryptMode::Encrypt) => {
+            html! { <span class="state"><Icon name="lock" />{ t!(encrypted) }</span> }
+        }
         Some(CryptMode::SignOnly) => html! { <span class="state"><Icon name="key" />{ t!(signed) }</span> },
         Some(CryptMode::None) => html! { <span class="faint">{ t!(plain) }</span> },
         None => html! { <span class="faint">{ "–" }</span> },
@@ -116,7 +120,7 @@ fn file_row(props: &FileProps) -> Html {
         <tr data-testid={format!("file-{name}")}>
             <th scope="row"><span class="state"><Icon name={if is_archive(&name) { "disk" } else { "file" }} />{ name.clone() }</span></th>
             <td class="num">{ file.size_bytes.map_or_else(|| "–".to_owned(), format::bytes) }</td>
-            <td>{ protection }</td>
+            <td class="c-prot">{ protection }</td>
             <td class="num">
                 <span class="row-actions">
                     if encrypted {
@@ -134,6 +138,10 @@ fn file_row(props: &FileProps) -> Html {
 }
 
 /// The name a downloaded file gets: without the server's extension, as its content has none of it left.
-pub fn download_name(name: &str) -> String {
-    [".fidx", ".didx", ".blob"].iter().find_map(|ext| name.strip_suffix(ext)).unwrap_or(name).to_owned()
+pub(super) fn download_name(name: &str) -> String {
+    [".fidx", ".didx", ".blob"]
+        .iter()
+        .find_map(|ext| name.strip_suffix(ext))
+        .unwrap_or(name)
+        .to_owned()
 }

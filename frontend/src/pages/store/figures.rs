@@ -14,14 +14,14 @@ use crate::{
 
 /// Props of [`Figures`].
 #[derive(Properties, PartialEq)]
-pub struct FiguresProps {
+pub(super) struct FiguresProps {
     /// The store.
     pub row: Rc<StoreRow>,
 }
 
 /// Usage, counts, ages.
 #[component(Figures)]
-pub fn figures(props: &FiguresProps) -> Html {
+pub(super) fn figures(props: &FiguresProps) -> Html {
     let row = &props.row;
     let count = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), format::integer);
     let failed = row.verify_failed.unwrap_or(0);
@@ -42,7 +42,7 @@ pub fn figures(props: &FiguresProps) -> Html {
                 <div class="stat"><dt>{ t!(snapshots) }</dt><dd class="v">{ count(row.snapshots) }</dd></div>
                 <div class="stat">
                     <dt>{ t!(last_backup) }</dt>
-                    <dd class="v">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| format::age(clock::seconds_since(at))) }</dd>
+                    <dd class="v">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
                     <dd class="d">{ row.last_backup.map(clock::date_time) }</dd>
                 </div>
                 <div class="stat">

@@ -18,7 +18,7 @@ use crate::{
 
 /// Props of [`KeyDialog`].
 #[derive(Properties, PartialEq)]
-pub struct KeyDialogProps {
+pub(super) struct KeyDialogProps {
     /// Store.
     pub store: String,
     /// Namespace.
@@ -33,7 +33,7 @@ pub struct KeyDialogProps {
 
 /// The dialog.
 #[component(KeyDialog)]
-pub fn key_dialog(props: &KeyDialogProps) -> Html {
+pub(super) fn key_dialog(props: &KeyDialogProps) -> Html {
     let key = use_state(Key::default);
     let busy = use_state(|| false);
     let problem = use_state(|| None::<Rc<Problem>>);
@@ -53,11 +53,14 @@ pub fn key_dialog(props: &KeyDialogProps) -> Html {
                 key: key.text(),
                 key_password: key.password(),
             };
-            let (busy, problem, store, on_close) = (busy.clone(), problem.clone(), store.clone(), on_close.clone());
+            let (busy, problem, store, on_close) =
+                (busy.clone(), problem.clone(), store.clone(), on_close.clone());
             busy.set(true);
             spawn_local(async move {
                 let saved = match api::content(&store, &request).await {
-                    Ok(bytes) => download::save(&download_name(&request.file), "application/octet-stream", &bytes),
+                    Ok(bytes) => {
+                        download::save(&download_name(&request.file), "application/octet-stream", &bytes)
+                    }
                     Err(found) => Err(found),
                 };
                 busy.set(false);

@@ -18,7 +18,7 @@ use crate::{
     app::use_app,
     clock,
     live::{topic, use_topics},
-    model::tree::{Node, Step, Tree, group_of},
+    model::tree::{Node, Step, Suggestion, Tree, group_of},
     pages::restore::RestoreDialog,
     t,
     ui::{
@@ -53,10 +53,16 @@ pub fn store_page(props: &StoreProps) -> Html {
     use_title(&props.name);
     use_topics(&app.live, topic::FLEET);
     let (query, set_query) = use_query();
-    let (ns, snapshot, restore) =
-        (query.get("ns").to_owned(), query.get("snapshot").to_owned(), query.get("restore").to_owned());
+    let (ns, snapshot, restore) = (
+        query.get("ns").to_owned(),
+        query.get("snapshot").to_owned(),
+        query.get("restore").to_owned(),
+    );
     let fetched = use_load(props.name.clone(), |name| async move { api::store(&name).await });
-    let namespaces = use_load(props.name.clone(), |name| async move { api::namespaces(&name).await });
+    let namespaces = use_load(
+        props.name.clone(),
+        |name| async move { api::namespaces(&name).await },
+    );
     let tree = use_reducer(TreeState::default);
     use_effect_with((ns.clone(), snapshot.clone()), {
         let dispatch = tree.dispatcher();
@@ -67,19 +73,50 @@ pub fn store_page(props: &StoreProps) -> Html {
             }
         }
     });
-    use_fetching(&props.name, &tree);
+    let suggestion = match namespaces.result.value() {
+        Some(list) if snapshot.is_empty() => tree.0.suggest(list),
+        _ => Suggestion::Nothing,
+    };
+    let also = match &suggestion {
+        Suggestion::Fetch(node) => Some(node.clone()),
+        Suggestion::Snapshot(..) | Suggestion::Nothing => None,
+    };
+    use_fetching(&props.name, &tree, also);
+    let (ns, snapshot) = match suggestion {
+        Suggestion::Snapshot(ns, snapshot) => (ns, snapshot),
+        Suggestion::Fetch(_) | Suggestion::Nothing => (ns, snapshot),
+    };
 
-    let row = app.live.read().fleet.get(&props.name).cloned().or_else(|| fetched.result.value().cloned());
+    let row = app
+        .live
+        .read()
+        .fleet
+        .get(&props.name)
+        .cloned()
+        .or_else(|| fetched.result.value().cloned());
     let missing = fetched.result.error.clone().filter(|_| row.is_none());
     let on_snapshot = {
         let (query, set_query) = (query.clone(), set_query.clone());
         Callback::from(move |(ns, snapshot): (String, String)| {
-            set_query.emit(query.with("ns", &ns).with("snapshot", &snapshot).with("restore", ""));
+            set_query.emit(
+                query
+                    .with("ns", &ns)
+                    .with("snapshot", &snapshot)
+                    .with("restore", ""),
+            );
         })
     };
     let on_restore = {
         let (query, set_query) = (query.clone(), set_query);
-        Callback::from(move |file: String| set_query.emit(query.with("restore", &file)))
+        let (ns, snapshot) = (ns.clone(), snapshot.clone());
+        Callback::from(move |file: String| {
+            set_query.emit(
+                query
+                    .with("ns", &ns)
+                    .with("snapshot", &snapshot)
+                    .with("restore", &file),
+            );
+        })
     };
     let entry = tree.0.snapshot(&ns, &snapshot).cloned();
     html! {
@@ -134,8 +171,11 @@ pub fn store_page(props: &StoreProps) -> Html {
 
 /// Fetches what has been opened and is not there.
 #[hook]
-fn use_fetching(store: &str, tree: &UseReducerHandle<TreeState>) {
-    let wanted = tree.0.wanted();
+fn use_fetching(store: &str, tree: &UseReducerHandle<TreeState>, also: Option<Node>) {
+    let mut wanted = tree.0.wanted();
+    if let Some(node) = also.filter(|node| !wanted.contains(node)) {
+        wanted.push(node);
+    }
     use_effect_with(wanted, {
         let (store, dispatch) = (store.to_owned(), tree.dispatcher());
         move |wanted| {

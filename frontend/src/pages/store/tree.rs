@@ -1,8 +1,8 @@
 //! Namespaces → groups → snapshots, as an ARIA tree with one tab stop.
 
 use fleethold_api_types::{SnapshotEntry, VerifyState};
-use web_sys::{Element, HtmlElement};
 use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
 use super::TreeState;
@@ -18,7 +18,7 @@ use crate::{
 
 /// Props of [`ContentTree`].
 #[derive(Properties, PartialEq)]
-pub struct TreeProps {
+pub(super) struct TreeProps {
     /// Visible rows.
     pub lines: Vec<Line>,
     /// Chosen snapshot.
@@ -33,7 +33,7 @@ pub struct TreeProps {
 
 /// The tree.
 #[component(ContentTree)]
-pub fn content_tree(props: &TreeProps) -> Html {
+pub(super) fn content_tree(props: &TreeProps) -> Html {
     let node = use_node_ref();
     let focus = use_state(|| 0usize);
     let wants_focus = use_mut_ref(|| false);
@@ -81,7 +81,10 @@ pub fn content_tree(props: &TreeProps) -> Html {
         }
     };
     let empty = props.lines.len() == 1
-        && props.lines.iter().all(|l| l.open == Some(true) && !l.loading && l.fact == Fact::Count(0));
+        && props
+            .lines
+            .iter()
+            .all(|l| l.open == Some(true) && !l.loading && l.fact == Fact::Count(0));
     html! {
         <>
             <div class="tree content-tree" role="tree" aria-label={t!(content)} ref={node} {onkeydown}>
@@ -137,9 +140,15 @@ fn label(line: &Line) -> Html {
         (Node::Namespace(ns), _) if ns.is_empty() => ("folder", t!(root_namespace).to_owned(), None),
         (Node::Namespace(ns), _) => ("folder", ns.clone(), None),
         (Node::Group(_, group), Fact::Group(entry)) => ("server", group.clone(), entry.notes.clone()),
-        (Node::Snapshot(..), Fact::Snapshot(entry)) => ("snap", clock::date_time(entry.time), entry.notes.clone()),
-        (Node::More(..), Fact::Count(n)) => ("dots", t!(more_snapshots, n = format::integer(*n as u64)), None),
-        (Node::Group(_, text) | Node::Snapshot(_, _, text) | Node::More(_, text), _) => ("file", text.clone(), None),
+        (Node::Snapshot(..), Fact::Snapshot(entry)) => {
+            ("snap", clock::date_time(entry.time), entry.notes.clone())
+        }
+        (Node::More(..), Fact::Count(n)) => {
+            ("dots", t!(more_snapshots, n = format::integer(*n as u64)), None)
+        }
+        (Node::Group(_, text) | Node::Snapshot(_, _, text) | Node::More(_, text), _) => {
+            ("file", text.clone(), None)
+        }
     };
     html! {
         <span>
@@ -153,11 +162,19 @@ fn label(line: &Line) -> Html {
 
 fn fact(line: &Line) -> Html {
     if let Some(problem) = &line.problem {
-        let look = Look { state: "error", icon: "error", word: "" };
+        let look = Look {
+            state: "error",
+            icon: "error",
+            word: "",
+        };
         return html! { <span><Word {look} text={t!(not_read)} title={problem.detail.clone()} /></span> };
     }
     if line.loading {
-        let look = Look { state: "running", icon: "run", word: t!(loading) };
+        let look = Look {
+            state: "running",
+            icon: "run",
+            word: t!(loading),
+        };
         return html! { <span><Word {look} /></span> };
     }
     html! {
@@ -173,13 +190,33 @@ fn fact(line: &Line) -> Html {
 }
 
 /// What deserves a word of a snapshot: unfinished, damaged, protected, verified.
-pub fn snapshot_state(entry: &SnapshotEntry) -> Html {
+pub(super) fn snapshot_state(entry: &SnapshotEntry) -> Html {
     let verify = match (entry.finished, &entry.problem, entry.verify) {
-        (false, ..) => Look { state: "warning", icon: "warn", word: t!(unfinished) },
-        (_, Some(_), _) => Look { state: "error", icon: "error", word: t!(manifest_damaged) },
-        (.., Some(VerifyState::Failed)) => Look { state: "error", icon: "error", word: t!(damaged) },
-        (.., Some(VerifyState::Ok)) => Look { state: "ok", icon: "ok", word: t!(verified_ok) },
-        (.., None) => Look { state: "queued", icon: "queue", word: t!(not_verified) },
+        (false, ..) => Look {
+            state: "warning",
+            icon: "warn",
+            word: t!(unfinished),
+        },
+        (_, Some(_), _) => Look {
+            state: "error",
+            icon: "error",
+            word: t!(manifest_damaged),
+        },
+        (.., Some(VerifyState::Failed)) => Look {
+            state: "error",
+            icon: "error",
+            word: t!(damaged),
+        },
+        (.., Some(VerifyState::Ok)) => Look {
+            state: "ok",
+            icon: "ok",
+            word: t!(verified_ok),
+        },
+        (.., None) => Look {
+            state: "queued",
+            icon: "queue",
+            word: t!(not_verified),
+        },
     };
     html! {
         <span class="states">
