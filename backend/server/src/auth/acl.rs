@@ -376,7 +376,7 @@ mod tests {
             "needs rules of its own"
         );
         assert_eq!(of(&tree, "bob@pbs!all", "/datastore/a"), Privileges::NONE);
-        assert_eq!(of(&tree, "root@pam!x", "/datastore/a"), Privileges::NONE);
+        assert_eq!(of(&tree, "root@pam!auto", "/datastore/a"), Privileges::NONE);
     }
 
     #[test]
