@@ -105,14 +105,17 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// What commands log unless told otherwise. A broken configuration is their own error to report, once.
+const QUIET: &str = "warn,fleethold_fleet=error";
+
 fn dispatch(cli: Cli) -> CliResult {
     let Cli { common, command } = cli;
     let (server, default_filter) = match &command {
         Command::Serve(args) => (args.server.clone(), "info"),
-        Command::Config(config::ConfigCommand::Show(args)) => (args.server.clone(), "warn"),
-        Command::Restore(args) => (args.resources.server_flags(), "warn"),
-        Command::Check(args) => (args.resources.server_flags(), "warn"),
-        _ => (ServerFlags::default(), "warn"),
+        Command::Config(config::ConfigCommand::Show(args)) => (args.server.clone(), QUIET),
+        Command::Restore(args) => (args.resources.server_flags(), QUIET),
+        Command::Check(args) => (args.resources.server_flags(), QUIET),
+        _ => (ServerFlags::default(), QUIET),
     };
     let settings =
         Settings::load(&common, &server, &Surroundings::of_this_process()).map_err(Failure::setup)?;
