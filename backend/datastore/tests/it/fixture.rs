@@ -299,11 +299,3 @@ fn an_image_has_its_mix_and_restores_to_its_digest() {
     );
     assert!(noise.encoded_bytes > noise.size);
 }
-
-#[test]
-#[ignore = "measurement"]
-fn measure_big_fleet() {
-    let dir = std::env::var("FLEET_DIR").unwrap();
-    let n: u64 = std::env::var("FLEET_N").unwrap().parse().unwrap();
-    generate_fleet(&FleetSpec::new(dir, n, 1, NOW), &silent).unwrap();
-}
