@@ -49,6 +49,11 @@ impl Feed {
         Self { inner, report }
     }
 
+    /// Closes the stream until [`reconnect`](Self::reconnect).
+    pub fn pause(&self) {
+        close(&mut self.inner.borrow_mut());
+    }
+
     /// Tries at once instead of waiting.
     pub fn reconnect(&self) {
         connect(&self.inner, &self.report);

@@ -37,6 +37,8 @@ impl Default for Track {
 
 /// Rates are taken over at least this long: a chunk is 4 MiB, a shorter window shows stairs.
 const WINDOW_NS: u64 = 900_000_000;
+/// A rate over less says nothing: the first sample of a job comes within a millisecond.
+const SHORTEST_NS: u64 = 200_000_000;
 /// Longest silence of a live feed that still counts as one line.
 pub const GAP_S: f64 = 4.0;
 
@@ -62,7 +64,8 @@ impl Track {
         {
             self.window.pop_front();
         }
-        if let Some(from) = self.window.front() {
+        let long_enough = |from: &&JobSample| sample.t_ns - from.t_ns >= SHORTEST_NS;
+        if let Some(from) = self.window.front().filter(long_enough) {
             let (t, span) = (sample.t_ns as f64 / 1e9, (sample.t_ns - from.t_ns) as f64 / 1e9);
             let put = |series: &mut Rc<Series>, now: u64, then: u64| {
                 Rc::make_mut(series).push(Sample {
@@ -133,6 +136,13 @@ mod tests {
         let track = Track::from_samples(&[at(500, 50), at(1500, 150), at(60_000, 6_000), at(61_000, 6_100)]);
         let times: Vec<_> = track.restored.iter().map(|s| s.t).collect();
         assert_eq!(times, [0.5, 1.5, 61.0]);
+    }
+
+    #[test]
+    fn the_first_millisecond_is_no_rate() {
+        let track = Track::from_samples(&[at(1, 4), at(251, 8)]);
+        assert_eq!(track.restored.len(), 1);
+        assert!(track.rate() < 40.0, "{}", track.rate());
     }
 
     #[test]

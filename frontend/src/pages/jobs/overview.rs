@@ -52,10 +52,13 @@ pub fn jobs_page() -> Html {
     let mut ended: Vec<_> = all.iter().filter(|f| f.job.state.is_final()).cloned().collect();
     ended.sort_by_key(|f| std::cmp::Reverse(f.job.finished_at));
     ended.truncate(12);
+    // nothing runs: what ended last is what one came to see
+    let idle = failed.is_empty() && running.is_empty() && queued.is_empty();
+    let newest: Vec<_> = ended.first().filter(|_| idle).cloned().into_iter().collect();
     let rate: f64 = running.iter().map(|f| f.track.rate()).sum();
     let memory: u64 = running.iter().map(|f| f.job.progress.memory_bytes).sum();
     let budget = about.result.value().map(|a| a.memory_bytes);
-    let quiet = failed.is_empty() && running.is_empty() && queued.is_empty();
+    let quiet = idle && newest.is_empty();
     html! {
         <>
             <div class="page-head">
@@ -82,6 +85,7 @@ pub fn jobs_page() -> Html {
                     }
                     { for running.iter().map(card) }
                     { for queued.iter().map(card) }
+                    { for newest.iter().map(card) }
                     if quiet && known {
                         <section class="panel"><Empty icon="jobs" title={t!(no_jobs)} text={t!(no_jobs_text)}>
                             <Link<Route> to={Route::Fleet} classes="btn btn-primary">{ t!(choose_store) }</Link<Route>>

@@ -1,16 +1,21 @@
 //! What is true on the server right now, held outside the components: the feed writes it as events come, components are
 //! told once a frame.
 
+mod state;
+
 use std::{
     cell::{Cell, Ref, RefCell},
-    collections::BTreeMap,
     rc::Rc,
 };
 
-use fleethold_api_types::{Event, FleetSummary, Health, Job, JobSample, JobState};
-use gloo::render::{AnimationFrame, request_animation_frame};
+use fleethold_api_types::{Event, Job, JobSample};
+use gloo::{
+    events::EventListener,
+    render::{AnimationFrame, request_animation_frame},
+};
 use uuid::Uuid;
 use wasm_bindgen_futures::spawn_local;
+use web_sys::VisibilityState;
 use yew::prelude::*;
 
 use crate::{
@@ -19,13 +24,10 @@ use crate::{
         feed::{Feed, Report},
     },
     clock,
-    model::{
-        fleet::Fleet,
-        load::Problem,
-        series::{Sample, Series},
-        track::Track,
-    },
+    model::{series::Sample, track::Track},
 };
+
+pub use state::{Conn, Followed, State};
 
 /// What a component wants to hear of.
 pub mod topic {
@@ -39,53 +41,6 @@ pub mod topic {
     pub const CONN: u8 = 8;
 }
 
-/// State of the feed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Conn {
-    /// First attempt.
-    Connecting,
-    /// Open.
-    Live,
-    /// Lost since then; attempts and seconds to the next.
-    Lost {
-        /// Milliseconds since the epoch.
-        since_ms: f64,
-        /// Attempts.
-        attempt: u32,
-        /// Seconds.
-        retry_in_s: u32,
-    },
-}
-
-/// A job and what its chart shows.
-#[derive(Clone, PartialEq)]
-pub struct Followed {
-    /// The job.
-    pub job: Rc<Job>,
-    /// Its rates.
-    pub track: Track,
-}
-
-/// Everything the feed keeps up to date.
-pub struct State {
-    /// Stores.
-    pub fleet: Fleet,
-    /// Why the list of stores could not be fetched.
-    pub fleet_error: Option<Rc<Problem>>,
-    /// Figures.
-    pub summary: Option<FleetSummary>,
-    /// Queued, running and lately ended jobs by id (ids are in order of time).
-    pub jobs: BTreeMap<Uuid, Followed>,
-    /// The first snapshot of jobs has come.
-    pub jobs_known: bool,
-    /// All running jobs together, MiB/s over seconds since the page was opened.
-    pub total: Rc<Series>,
-    /// Server.
-    pub health: Option<Health>,
-    /// Feed.
-    pub conn: Conn,
-}
-
 type Listener = (u32, u8, Callback<()>);
 
 /// The live state and who listens to it.
@@ -96,32 +51,22 @@ pub struct Live {
     dirty: Cell<u8>,
     frame: RefCell<Option<AnimationFrame>>,
     feed: RefCell<Option<Feed>>,
+    visibility: RefCell<Option<EventListener>>,
     opened_ms: f64,
     signed_out: Callback<()>,
 }
-
-/// Ended jobs kept beside the live ones.
-const KEEP_ENDED: usize = 100;
 
 impl Live {
     /// Opens the feed and fetches the stores. `signed_out` is called when the server no longer knows us.
     pub fn start(signed_out: Callback<()>) -> Rc<Self> {
         let live = Rc::new(Self {
-            state: RefCell::new(State {
-                fleet: Fleet::default(),
-                fleet_error: None,
-                summary: None,
-                jobs: BTreeMap::new(),
-                jobs_known: false,
-                total: Rc::default(),
-                health: None,
-                conn: Conn::Connecting,
-            }),
+            state: RefCell::default(),
             listeners: RefCell::default(),
             next_id: Cell::new(0),
             dirty: Cell::new(0),
             frame: RefCell::default(),
             feed: RefCell::default(),
+            visibility: RefCell::default(),
             opened_ms: clock::now_ms(),
             signed_out,
         });
@@ -132,6 +77,7 @@ impl Live {
             }
         }));
         *live.feed.borrow_mut() = Some(feed);
+        live.follow_visibility();
         live.fetch_fleet();
         live
     }
@@ -147,6 +93,55 @@ impl Live {
             feed.reconnect();
         }
         self.fetch_fleet();
+    }
+
+    /// A tab that nobody sees needs no feed; when it is seen again, everything is fetched anew.
+    fn follow_visibility(self: &Rc<Self>) {
+        let Some(document) = web_sys::window().and_then(|w| w.document()) else {
+            return;
+        };
+        let (weak, seen) = (Rc::downgrade(self), document.clone());
+        let listener = EventListener::new(&document, "visibilitychange", move |_| {
+            let Some(live) = weak.upgrade() else { return };
+            let hidden = seen.visibility_state() == VisibilityState::Hidden;
+            if let Some(feed) = live.feed.borrow().as_ref() {
+                if hidden { feed.pause() } else { feed.reconnect() }
+            }
+            if !hidden {
+                live.fetch_fleet();
+                live.refill();
+            }
+        });
+        *self.visibility.borrow_mut() = Some(listener);
+    }
+
+    /// Fetches what the charts of running jobs have missed.
+    fn refill(self: &Rc<Self>) {
+        let running: Vec<Uuid> = self.state.borrow().running().map(|f| f.job.id).collect();
+        for id in running {
+            let live = self.clone();
+            spawn_local(async move {
+                match api::restore_samples(id).await {
+                    Ok(kept) => live.backfill(id, &kept.samples),
+                    Err(problem) => gloo::console::warn!(format!("samples of {id}: {}", problem.detail)),
+                }
+            });
+        }
+    }
+
+    /// Asks for a job that was running when the feed broke and is not in its snapshot any more.
+    fn ask_again(self: &Rc<Self>, id: Uuid) {
+        let live = self.clone();
+        spawn_local(async move {
+            match api::restore(id).await {
+                Ok(job) => live.put_job(job),
+                Err(problem) if problem.status == 404 => {
+                    live.state.borrow_mut().jobs.remove(&id);
+                    live.touch(topic::JOBS);
+                }
+                Err(problem) => gloo::console::warn!(format!("job {id}: {}", problem.detail)),
+            }
+        });
     }
 
     /// Fetches all stores.
@@ -194,6 +189,7 @@ impl Live {
                 self.state.borrow_mut().conn = Conn::Live;
                 if was_lost {
                     self.fetch_fleet();
+                    self.refill();
                 }
                 topic::CONN
             }
@@ -241,8 +237,14 @@ impl Live {
                 state.summary = Some(snapshot.summary);
                 state.health = Some(snapshot.health);
                 state.jobs_known = true;
+                let gone =
+                    |f: &&Followed| !f.job.state.is_final() && snapshot.jobs.iter().all(|j| j.id != f.job.id);
+                let gone: Vec<Uuid> = state.jobs.values().filter(gone).map(|f| f.job.id).collect();
                 for job in snapshot.jobs {
                     state.put_job(job);
+                }
+                for id in gone {
+                    self.ask_again(id);
                 }
                 topic::JOBS | topic::SERVER
             }
@@ -314,40 +316,6 @@ impl Live {
 
     fn forget(&self, id: u32) {
         self.listeners.borrow_mut().retain(|l| l.0 != id);
-    }
-}
-
-impl State {
-    /// Jobs that run.
-    pub fn running(&self) -> impl Iterator<Item = &Followed> {
-        self.jobs.values().filter(|f| f.job.state == JobState::Running)
-    }
-
-    fn put_job(&mut self, job: Job) {
-        let id = job.id;
-        match self.jobs.get_mut(&id) {
-            // the answer to a request may arrive behind a newer event
-            Some(followed) if followed.job.state.is_final() && !job.state.is_final() => {}
-            Some(followed) => followed.job = Rc::new(job),
-            None => {
-                self.jobs.insert(
-                    id,
-                    Followed {
-                        job: Rc::new(job),
-                        track: Track::default(),
-                    },
-                );
-            }
-        }
-        let ended: Vec<Uuid> = self
-            .jobs
-            .values()
-            .filter(|f| f.job.state.is_final())
-            .map(|f| f.job.id)
-            .collect();
-        for id in ended.iter().take(ended.len().saturating_sub(KEEP_ENDED)) {
-            self.jobs.remove(id);
-        }
     }
 }
 
