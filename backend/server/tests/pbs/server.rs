@@ -8,7 +8,6 @@ use fleethold_server::auth::users::UserStore;
 use fleethold_server::serve::{self, ServeOptions};
 use fleethold_server::settings::{CommonFlags, ServerFlags, Settings, Surroundings};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 /// A start includes making keys, a certificate and a password hash on a busy machine.
 const START: Duration = Duration::from_secs(60);
@@ -62,7 +61,6 @@ fn start() -> Server {
     let ready = base.join("ready.json");
     let options = ServeOptions {
         ready_file: Some(ready.clone()),
-        stop: CancellationToken::new(),
     };
     std::thread::spawn(move || serve::start(settings, options).unwrap());
 
