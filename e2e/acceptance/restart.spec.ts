@@ -10,7 +10,7 @@ test.beforeEach(async () => {
 });
 
 test.afterEach(async () => {
-  await own.stop();
+  await own?.stop();
 });
 
 test('kill -9 in the middle of a restore: afterwards it is shown as interrupted', async ({ page }) => {

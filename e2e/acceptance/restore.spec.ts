@@ -89,7 +89,7 @@ test('a running restore is cancelled, a reload keeps what is shown', async ({ pa
   await page.reload();
   await expect(page.getByTestId('job-state').first()).toHaveAttribute('data-job-state', 'cancelled');
   await page.goto('/jobs');
-  await expect(page.getByTestId('job-card').first()).toBeVisible();
+  await expect(page.locator(`a[href="/jobs/${id}"]`).first()).toBeVisible();
 });
 
 test('an encrypted image is restored with its key and refused without', async ({ signedIn: page, server }) => {
@@ -119,7 +119,7 @@ test('an ended restore stays in the history with its chart', async ({ signedIn: 
   await expect.poll(() => api.inHistory(id), 'PostgreSQL has it').toBe(true);
 
   await page.goto('/history');
-  await page.getByTestId('history-row').first().click();
+  await page.locator(`[data-testid="history-row"][data-job="${id}"]`).getByRole('rowheader').getByRole('link').click();
   await expect(page).toHaveURL(new RegExp(`/history/${id}`));
   await expect(page.getByTestId('history-chart')).toBeVisible();
 });

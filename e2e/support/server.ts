@@ -35,6 +35,9 @@ function required(name: string): string {
 /** The golden stores, unpacked; read only. */
 export const goldenDir = (): string => required('FLEETHOLD_GOLDEN');
 
+/** Stores that `fleethold fixture` makes, beside the golden ones. */
+const madeDir = (): string => `${goldenDir()}-made`;
+
 async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -84,14 +87,16 @@ export class Server {
   private makeStores(): void {
     const config = join(this.dir, 'state', 'etc');
     mkdirSync(config, { recursive: true });
-    const fleet = join(this.dir, 'fleet');
+    // Made once and read only, like the golden ones: a second server, or a second run, finds them there.
+    const fleet = join(madeDir(), 'fleet');
+    const image = join(madeDir(), 'image');
     this.cli('fixture', 'fleet', '--stores', String(GENERATED_STORES), '--seed', '7', '--dir', fleet);
+    this.cli('fixture', 'image', '--size', '128MiB', '--seed', '1', '--dir', image);
     // As it was made: with maintenance modes, and with the stores that are broken on purpose.
     copyFileSync(join(fleet, 'datastore.cfg'), join(config, 'datastore.cfg'));
-    this.cli('fixture', 'image', '--size', '256MiB', '--seed', '1', '--dir', join(this.dir, 'image'));
     this.cli('store', 'add', 'golden', join(goldenDir(), 'store'));
     this.cli('store', 'add', 'golden-real', join(goldenDir(), 'real', 'store'));
-    this.cli('store', 'add', 'image', join(this.dir, 'image'));
+    this.cli('store', 'add', 'image', image);
   }
 
   async start(): Promise<void> {

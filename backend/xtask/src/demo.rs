@@ -71,7 +71,8 @@ fn refuse_busy(listen: SocketAddr) -> Result<()> {
     }
 }
 
-/// Golden stores, one 1 GiB image and the fleet, each made once, and their entries in `datastore.cfg`.
+/// Golden stores, one 1 GiB image and the fleet, and their entries in `datastore.cfg`. What is there already, and
+/// whole, is left as it is.
 fn make_stores(repo: &Repo, binary: &Path, state: &Path, stores: u32) -> Result<()> {
     let demo = state.join("demo");
     let golden = demo.join("golden");
@@ -79,28 +80,16 @@ fn make_stores(repo: &Repo, binary: &Path, state: &Path, stores: u32) -> Result<
 
     let image = demo.join("image-1g");
     let fleet = demo.join(format!("fleet-{stores}"));
-    make_once(&image, |fresh| {
+    let fixture = |kind: &str, dir: &Path, arguments: &[&str]| {
         process::run(
             Command::new(binary)
-                .args(["fixture", "image", "--size", "1GiB", "--seed", "1", "--dir"])
-                .arg(fresh),
+                .args(["fixture", kind, "--seed", "1", "--dir"])
+                .arg(dir)
+                .args(arguments),
         )
-    })?;
-    make_once(&fleet, |fresh| {
-        process::run(
-            Command::new(binary)
-                .args([
-                    "fixture",
-                    "fleet",
-                    "--seed",
-                    "1",
-                    "--stores",
-                    &stores.to_string(),
-                    "--dir",
-                ])
-                .arg(fresh),
-        )
-    })?;
+    };
+    fixture("image", &image, &["--size", "1GiB"])?;
+    fixture("fleet", &fleet, &["--stores", &stores.to_string()])?;
 
     let mut entries = vec![
         registry::Entry::new(
@@ -117,19 +106,6 @@ fn make_stores(repo: &Repo, binary: &Path, state: &Path, stores: u32) -> Result<
     ];
     entries.extend(registry::generated(&fleet)?);
     registry::register(&state.join("etc/datastore.cfg"), &demo, &entries)
-}
-
-/// Makes a folder beside its final name and renames it, so that an interrupted run leaves nothing that looks whole.
-fn make_once(dir: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    if dir.exists() {
-        return Ok(());
-    }
-    let fresh = dir.with_extension("making");
-    if fresh.exists() {
-        std::fs::remove_dir_all(&fresh).with_context(|| format!("removing {}", fresh.display()))?;
-    }
-    make(&fresh)?;
-    std::fs::rename(&fresh, dir).with_context(|| format!("renaming {} to {}", fresh.display(), dir.display()))
 }
 
 /// Starts the server, says how to reach it, and stays until it has stopped.
@@ -219,22 +195,5 @@ mod tests {
         );
         drop(taken);
         refuse_busy(address).unwrap();
-    }
-
-    #[test]
-    fn an_interrupted_folder_is_made_again_and_a_whole_one_is_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        let wanted = dir.path().join("fleet");
-        assert!(
-            make_once(&wanted, |fresh| {
-                std::fs::create_dir(fresh)?;
-                bail!("cut short")
-            })
-            .is_err()
-        );
-        assert!(!wanted.exists());
-        make_once(&wanted, |fresh| Ok(std::fs::create_dir(fresh)?)).unwrap();
-        make_once(&wanted, |_| bail!("must not be made twice")).unwrap();
-        assert!(wanted.is_dir());
     }
 }
