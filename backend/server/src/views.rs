@@ -78,7 +78,10 @@ impl StoreView {
     pub fn try_read(self: &Arc<Self>) -> ServiceResult<ReadGuard> {
         let guard = self.read();
         if self.reads.load(Ordering::Relaxed) > MAX_READS {
-            let text = format!("{MAX_READS} reads of datastore `{}` are under way, try again", self.name);
+            let text = format!(
+                "{MAX_READS} reads of datastore `{}` are under way, try again",
+                self.name
+            );
             return Err(ServiceError::unavailable("store-busy", text));
         }
         Ok(guard)

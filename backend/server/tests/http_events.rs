@@ -1,4 +1,9 @@
 //! The live feed: snapshot, deltas, resume.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -23,7 +28,10 @@ impl Feed {
         }
         let reply: Response = request.send().await.unwrap();
         assert_eq!(reply.headers()["content-type"], "text/event-stream");
-        Self { reply: Box::pin(reply.bytes_stream()), text: String::new() }
+        Self {
+            reply: Box::pin(reply.bytes_stream()),
+            text: String::new(),
+        }
     }
 
     async fn next(&mut self) -> Event {
@@ -32,8 +40,15 @@ impl Feed {
                 if let Some((block, rest)) = self.text.split_once("\n\n") {
                     let (block, rest) = (block.to_owned(), rest.to_owned());
                     self.text = rest;
-                    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-                    if let (Some(id), Some(kind), Some(data)) = (field("id: "), field("event: "), field("data: ")) {
+                    let field = |name: &str| {
+                        block
+                            .lines()
+                            .find_map(|line| line.strip_prefix(name))
+                            .map(str::to_owned)
+                    };
+                    if let (Some(id), Some(kind), Some(data)) =
+                        (field("id: "), field("event: "), field("data: "))
+                    {
                         return (id, kind, serde_json::from_str(&data).unwrap());
                     }
                     continue;
@@ -42,7 +57,9 @@ impl Feed {
                 self.text.push_str(std::str::from_utf8(&bytes).unwrap());
             }
         };
-        tokio::time::timeout(DEADLINE, reading).await.expect("no event came")
+        tokio::time::timeout(DEADLINE, reading)
+            .await
+            .expect("no event came")
     }
 
     async fn until(&mut self, mut wanted: impl FnMut(&Event) -> bool) -> Event {
@@ -77,7 +94,12 @@ async fn a_restore_is_followed_live_and_a_lost_connection_is_made_good() {
     let id = api.restore(&body).await["id"].as_str().unwrap().to_owned();
     let mut samples = Vec::new();
     let is_end = |event: &Event| {
-        event.1 == "job" && event.2["jobs"].as_array().unwrap().iter().any(|job| job["id"] == id.as_str() && job["state"] == "ok")
+        event.1 == "job"
+            && event.2["jobs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|job| job["id"] == id.as_str() && job["state"] == "ok")
     };
     let mut last = sequence(&first);
     let (end, _, _) = feed
@@ -87,7 +109,13 @@ async fn a_restore_is_followed_live_and_a_lost_connection_is_made_good() {
             assert_eq!(now.1, last.1 + 1, "no event is left out");
             last = now;
             if event.1 == "job" {
-                samples.extend(event.2["samples"].as_array().unwrap().iter().map(|s| s[1]["bytes_done"].as_u64().unwrap()));
+                samples.extend(
+                    event.2["samples"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .map(|s| s[1]["bytes_done"].as_u64().unwrap()),
+                );
             }
             is_end(event)
         })
@@ -117,16 +145,37 @@ async fn an_edit_of_the_configuration_reaches_the_page() {
     feed.next().await;
     let path = ground.path("state/etc/datastore.cfg");
     let config = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, config.replace("datastore: real", "datastore: renamed")).unwrap();
-    feed.until(|event| event.1 == "server" && event.2["fleet_changed"] == true).await;
+    edit(&path, &config.replace("datastore: real", "datastore: renamed"));
+    feed.until(|event| event.1 == "server" && event.2["fleet_changed"] == true)
+        .await;
     assert_eq!(api.json("/api/v1/stores/renamed").await["name"], "renamed");
     assert_eq!(api.get("/api/v1/stores/real").await.status(), 404);
     let observed = api.json("/api/v1/observe?store=renamed").await;
-    assert_eq!((&observed["fleet"]["stores"], &observed["fleet"]["spawned"]), (&json!(3), &json!(4)));
+    assert_eq!(
+        (&observed["fleet"]["stores"], &observed["fleet"]["spawned"]),
+        (&json!(3), &json!(4))
+    );
 
-    std::fs::write(&path, "datastore: broken\n\tnonsense\n").unwrap();
-    let (_, _, data) =
-        feed.until(|event| event.1 == "server" && event.2["health"]["config_problem"].is_string()).await;
-    assert!(data["health"]["config_problem"].as_str().unwrap().contains("datastore.cfg"), "{data}");
-    assert_eq!(data["summary"]["stores"], 3, "the last good configuration stays in force");
+    edit(&path, "datastore: broken\n\tnonsense\n");
+    let (_, _, data) = feed
+        .until(|event| event.1 == "server" && event.2["health"]["config_problem"].is_string())
+        .await;
+    assert!(
+        data["health"]["config_problem"]
+            .as_str()
+            .unwrap()
+            .contains("datastore.cfg"),
+        "{data}"
+    );
+    assert_eq!(
+        data["summary"]["stores"], 3,
+        "the last good configuration stays in force"
+    );
+}
+
+/// As editors do: a reader sees the old or the new file.
+fn edit(path: &std::path::Path, text: &str) {
+    let temp = path.with_extension("new");
+    std::fs::write(&temp, text).unwrap();
+    std::fs::rename(&temp, path).unwrap();
 }

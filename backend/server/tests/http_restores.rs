@@ -1,4 +1,9 @@
 //! Restores over HTTP on the golden stores: bytes, cancel, refusals, restarts.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -32,12 +37,22 @@ async fn every_golden_file_restores_to_its_digest_all_at_once() {
         let bytes = fs::read(ground.path(&format!("state/restore/restored-{n}"))).unwrap();
         assert_eq!(sha256(&bytes), golden.sha256, "{}", golden.file);
         let log = api.json(&format!("/api/v1/restores/{id}/log")).await;
-        let last = log["lines"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap().to_owned();
+        let last = log["lines"].as_array().unwrap().last().unwrap()["text"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         assert!(last.ends_with(": TASK OK"), "{log}");
     }
     let left: Vec<_> = fs::read_dir(ground.path("state/restore"))
         .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
+        .filter(|entry| {
+            entry
+                .as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .ends_with(".part")
+        })
         .collect();
     assert!(left.is_empty(), "{left:?}");
     server.stop().await;
@@ -52,15 +67,26 @@ async fn a_cancelled_restore_leaves_nothing_and_the_others_go_on() {
     slow["simulate_latency_ms"] = 10_000.into();
     slow["parallel"] = 1.into();
     let slow = api.restore(&slow).await["id"].as_str().unwrap().to_owned();
-    let other = api.restore(&image(json!({"kind": "file", "path": "other.raw"}))).await;
+    let other = api
+        .restore(&image(json!({"kind": "file", "path": "other.raw"})))
+        .await;
     eventually("the slow restore's first fetch", || async {
         let job = api.json(&format!("/api/v1/restores/{slow}")).await;
         (job["progress"]["in_flight"].as_u64().unwrap() > 0).then_some(())
     })
     .await;
-    let busy = api.post("/api/v1/restores", &image(json!({"kind": "file", "path": "slow.raw"}))).await;
+    let busy = api
+        .post(
+            "/api/v1/restores",
+            &image(json!({"kind": "file", "path": "slow.raw"})),
+        )
+        .await;
     api.problem(busy, StatusCode::CONFLICT, "target-busy").await;
-    let reply = api.request(Method::DELETE, &format!("/api/v1/restores/{slow}")).send().await.unwrap();
+    let reply = api
+        .request(Method::DELETE, &format!("/api/v1/restores/{slow}"))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(reply.status(), StatusCode::ACCEPTED);
     let job = api.ended(&slow).await;
     assert_eq!(job["state"], "cancelled", "{job}");
@@ -70,7 +96,9 @@ async fn a_cancelled_restore_leaves_nothing_and_the_others_go_on() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(names, ["other.raw"]);
-    let again = api.post(&format!("/api/v1/restores/{slow}/cancel"), &Value::Null).await;
+    let again = api
+        .post(&format!("/api/v1/restores/{slow}/cancel"), &Value::Null)
+        .await;
     api.problem(again, StatusCode::CONFLICT, "already-ended").await;
 }
 
@@ -103,28 +131,88 @@ async fn bad_requests_are_refused_before_anything_is_written() {
     let outside = ground.path("elsewhere.raw").display().to_string();
     let cases = [
         (file("there.raw"), StatusCode::CONFLICT, "target-exists"),
-        (file("../outside.raw"), StatusCode::FORBIDDEN, "target-outside-root"),
+        (
+            file("../outside.raw"),
+            StatusCode::FORBIDDEN,
+            "target-outside-root",
+        ),
         (file("link/x.raw"), StatusCode::FORBIDDEN, "target-outside-root"),
         (file(&outside), StatusCode::FORBIDDEN, "target-outside-root"),
-        (image(json!({"kind": "file"})), StatusCode::UNPROCESSABLE_ENTITY, "target-unsuitable"),
-        (image(json!({"kind": "device", "path": "/dev/null"})), StatusCode::FORBIDDEN, "device-not-allowed"),
+        (
+            image(json!({"kind": "file"})),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "target-unsuitable",
+        ),
+        (
+            image(json!({"kind": "device", "path": "/dev/null"})),
+            StatusCode::FORBIDDEN,
+            "device-not-allowed",
+        ),
         (source("store", "nowhere"), StatusCode::NOT_FOUND, "unknown-store"),
-        (source("store", "../golden"), StatusCode::NOT_FOUND, "unknown-store"),
+        (
+            source("store", "../golden"),
+            StatusCode::NOT_FOUND,
+            "unknown-store",
+        ),
         (source("store", "closed"), StatusCode::CONFLICT, "maintenance"),
         (source("ns", "a/../b"), StatusCode::BAD_REQUEST, "invalid-name"),
         (source("ns", "none"), StatusCode::NOT_FOUND, "namespace-missing"),
-        (source("snapshot", "vm/100"), StatusCode::BAD_REQUEST, "invalid-name"),
-        (source("snapshot", "vm/../2024-05-01T10:00:00Z"), StatusCode::BAD_REQUEST, "invalid-name"),
-        (source("snapshot", "vm/100/2020-05-01T10:00:00Z"), StatusCode::NOT_FOUND, "snapshot-missing"),
-        (source("snapshot", "vm/100/2024-05-03T10:00:00Z"), StatusCode::CONFLICT, "snapshot-unfinished"),
-        (source("archive", "none.img"), StatusCode::NOT_FOUND, "unknown-file"),
-        (source("archive", "../../owner"), StatusCode::BAD_REQUEST, "invalid-name"),
-        (with("parallel", 0.into()), StatusCode::UNPROCESSABLE_ENTITY, "invalid-parallel"),
-        (with("simulate_latency_ms", 10_001.into()), StatusCode::UNPROCESSABLE_ENTITY, "invalid-latency"),
-        (with("key", "no key".into()), StatusCode::UNPROCESSABLE_ENTITY, "invalid-key-file"),
+        (
+            source("snapshot", "vm/100"),
+            StatusCode::BAD_REQUEST,
+            "invalid-name",
+        ),
+        (
+            source("snapshot", "vm/../2024-05-01T10:00:00Z"),
+            StatusCode::BAD_REQUEST,
+            "invalid-name",
+        ),
+        (
+            source("snapshot", "vm/100/2020-05-01T10:00:00Z"),
+            StatusCode::NOT_FOUND,
+            "snapshot-missing",
+        ),
+        (
+            source("snapshot", "vm/100/2024-05-03T10:00:00Z"),
+            StatusCode::CONFLICT,
+            "snapshot-unfinished",
+        ),
+        (
+            source("archive", "none.img"),
+            StatusCode::NOT_FOUND,
+            "unknown-file",
+        ),
+        (
+            source("archive", "../../owner"),
+            StatusCode::BAD_REQUEST,
+            "invalid-name",
+        ),
+        (
+            with("parallel", 0.into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid-parallel",
+        ),
+        (
+            with("simulate_latency_ms", 10_001.into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid-latency",
+        ),
+        (
+            with("key", "no key".into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid-key-file",
+        ),
         (encrypted(None), StatusCode::UNPROCESSABLE_ENTITY, "key-missing"),
-        (encrypted(Some(&real_key)), StatusCode::UNPROCESSABLE_ENTITY, "wrong-key"),
-        (encrypted(Some(&locked_key)), StatusCode::UNPROCESSABLE_ENTITY, "key-password-missing"),
+        (
+            encrypted(Some(&real_key)),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "wrong-key",
+        ),
+        (
+            encrypted(Some(&locked_key)),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "key-password-missing",
+        ),
         (json!({"source": {}}), StatusCode::BAD_REQUEST, "invalid-body"),
     ];
     for (body, status, code) in cases {
@@ -133,12 +221,18 @@ async fn bad_requests_are_refused_before_anything_is_written() {
         assert!(!problem["detail"].as_str().unwrap().is_empty());
     }
     assert_eq!(api.json("/api/v1/restores").await["items"], json!([]));
-    assert_eq!(fs::read_to_string(ground.path("state/restore/there.raw")).unwrap(), "precious");
+    assert_eq!(
+        fs::read_to_string(ground.path("state/restore/there.raw")).unwrap(),
+        "precious"
+    );
     let mut over = image(json!({"kind": "file", "path": "there.raw", "overwrite": true}));
     over["parallel"] = 2.into();
     let id = api.restore(&over).await["id"].as_str().unwrap().to_owned();
     assert_eq!(api.ended(&id).await["state"], "ok");
-    assert_eq!(sha256(&fs::read(ground.path("state/restore/there.raw")).unwrap()), IMAGE_SHA256);
+    assert_eq!(
+        sha256(&fs::read(ground.path("state/restore/there.raw")).unwrap()),
+        IMAGE_SHA256
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,11 +250,18 @@ async fn a_damaged_chunk_fails_one_job_and_says_where() {
     let mut body = image(json!({"kind": "file", "path": "broken.raw"}));
     body["source"]["archive"] = "drive-efidisk0.img".into();
     let id = api.restore(&body).await["id"].as_str().unwrap().to_owned();
-    let good = api.restore(&image(json!({"kind": "null"}))).await["id"].as_str().unwrap().to_owned();
+    let good = api.restore(&image(json!({"kind": "null"}))).await["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let job = api.ended(&id).await;
     assert_eq!(job["state"], "failed", "{job}");
     let error = &job["error"];
-    assert_eq!((&error["chunk"], &error["position"]), (&json!(digest), &json!(0)), "{error}");
+    assert_eq!(
+        (&error["chunk"], &error["position"]),
+        (&json!(digest), &json!(0)),
+        "{error}"
+    );
     let message = error["message"].as_str().unwrap();
     for part in ["golden", "vm/100/2024-05-01T10:00:00Z", "drive-efidisk0.img.fidx"] {
         assert!(message.contains(part), "{part} not in {message}");
@@ -192,6 +293,9 @@ async fn a_restore_under_way_is_interrupted_by_a_stop_and_shown_after_the_restar
     assert_eq!(job["error"]["code"], "interrupted");
     assert_eq!(job["progress"]["bytes_total"], 30_015_488);
     let log = api.json(&format!("/api/v1/restores/{id}/log")).await;
-    let last = log["lines"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap().to_owned();
+    let last = log["lines"].as_array().unwrap().last().unwrap()["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert!(last.contains(": TASK ERROR: interrupted"), "{log}");
 }

@@ -1,4 +1,9 @@
 //! Log-in, CSRF, log-out, password change, and what is served without signing in.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -11,14 +16,27 @@ async fn nothing_is_told_to_strangers() {
     let ground = Ground::new();
     let server = ground.serve().await;
     let api = server.stranger();
-    for path in ["/api/v1/session", "/api/v1/stores", "/api/v1/restores", "/api/v1/events", "/api/v1/about"] {
-        api.problem(api.get(path).await, StatusCode::UNAUTHORIZED, "not-signed-in").await;
+    for path in [
+        "/api/v1/session",
+        "/api/v1/stores",
+        "/api/v1/restores",
+        "/api/v1/events",
+        "/api/v1/about",
+    ] {
+        api.problem(api.get(path).await, StatusCode::UNAUTHORIZED, "not-signed-in")
+            .await;
     }
     let health = api.json("/api/v1/health").await;
     assert_eq!(health["ok"], true);
-    api.problem(api.get("/api/v1/nothing").await, StatusCode::NOT_FOUND, "unknown-path").await;
+    api.problem(
+        api.get("/api/v1/nothing").await,
+        StatusCode::NOT_FOUND,
+        "unknown-path",
+    )
+    .await;
     let long = format!("/api/v1/stores?ns={}", "a".repeat(4000));
-    api.problem(api.get(&long).await, StatusCode::URI_TOO_LONG, "uri-too-long").await;
+    api.problem(api.get(&long).await, StatusCode::URI_TOO_LONG, "uri-too-long")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,8 +45,15 @@ async fn a_session_needs_its_csrf_token_and_ends() {
     let server = ground.serve().await;
     let stranger = server.stranger();
     let body = json!({"user": "admin@pbs", "password": "not the password"});
-    let refused = stranger.bare(Method::POST, "/api/v1/session").json(&body).send().await.unwrap();
-    stranger.problem(refused, StatusCode::UNAUTHORIZED, "wrong-credentials").await;
+    let refused = stranger
+        .bare(Method::POST, "/api/v1/session")
+        .json(&body)
+        .send()
+        .await
+        .unwrap();
+    stranger
+        .problem(refused, StatusCode::UNAUTHORIZED, "wrong-credentials")
+        .await;
 
     let api = server.client().await;
     let session = api.json("/api/v1/session").await;
@@ -38,20 +63,43 @@ async fn a_session_needs_its_csrf_token_and_ends() {
         if let Some(csrf) = csrf {
             request = request.header("CSRFPreventionToken", csrf);
         }
-        api.problem(request.send().await.unwrap(), StatusCode::FORBIDDEN, "wrong-csrf-token").await;
+        api.problem(
+            request.send().await.unwrap(),
+            StatusCode::FORBIDDEN,
+            "wrong-csrf-token",
+        )
+        .await;
     }
     let renewed = api.post("/api/v1/session/renew", &Value::Null).await;
     assert_eq!(renewed.status(), StatusCode::OK);
     let cookie = renewed.headers()["set-cookie"].to_str().unwrap().to_owned();
-    for part in ["__Host-PBSAuthCookie=PBS", "HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
+    for part in [
+        "__Host-PBSAuthCookie=PBS",
+        "HttpOnly",
+        "Secure",
+        "SameSite=Lax",
+        "Path=/",
+    ] {
         assert!(cookie.contains(part), "{part} not in {cookie}");
     }
-    let out = api.request(Method::DELETE, "/api/v1/session").send().await.unwrap();
+    let out = api
+        .request(Method::DELETE, "/api/v1/session")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(out.status(), StatusCode::NO_CONTENT);
     // The cookie jar forgot the ticket; somebody who kept it must not get in either.
     let ticket = cookie.split(';').next().unwrap().to_owned();
-    let kept = server.stranger().bare(Method::GET, "/api/v1/session").header("cookie", ticket).send().await.unwrap();
-    stranger.problem(kept, StatusCode::UNAUTHORIZED, "not-signed-in").await;
+    let kept = server
+        .stranger()
+        .bare(Method::GET, "/api/v1/session")
+        .header("cookie", ticket)
+        .send()
+        .await
+        .unwrap();
+    stranger
+        .problem(kept, StatusCode::UNAUTHORIZED, "not-signed-in")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,17 +108,93 @@ async fn a_new_password_ends_the_old_sessions() {
     let server = ground.serve().await;
     let (api, other) = (server.client().await, server.client().await);
     let change = |current: &str, new: &str| json!({"current_password": current, "new_password": new});
-    let wrong = api.post("/api/v1/session/password", &change("wrong", "a new secret")).await;
+    let wrong = api
+        .post("/api/v1/session/password", &change("wrong", "a new secret"))
+        .await;
     api.problem(wrong, StatusCode::FORBIDDEN, "wrong-password").await;
-    let short = api.post("/api/v1/session/password", &change(&server.password, "short")).await;
-    api.problem(short, StatusCode::UNPROCESSABLE_ENTITY, "password-refused").await;
-    let changed = api.post("/api/v1/session/password", &change(&server.password, "a new secret")).await;
+    let short = api
+        .post("/api/v1/session/password", &change(&server.password, "short"))
+        .await;
+    api.problem(short, StatusCode::UNPROCESSABLE_ENTITY, "password-refused")
+        .await;
+    let changed = api
+        .post(
+            "/api/v1/session/password",
+            &change(&server.password, "a new secret"),
+        )
+        .await;
     assert_eq!(changed.status(), StatusCode::OK);
     assert_eq!(api.json("/api/v1/session").await["user"], "admin@pbs");
-    other.problem(other.get("/api/v1/session").await, StatusCode::UNAUTHORIZED, "not-signed-in").await;
+    other
+        .problem(
+            other.get("/api/v1/session").await,
+            StatusCode::UNAUTHORIZED,
+            "not-signed-in",
+        )
+        .await;
     let body = json!({"user": "admin@pbs", "password": "a new secret"});
-    let again = server.stranger().bare(Method::POST, "/api/v1/session").json(&body).send().await.unwrap();
+    let again = server
+        .stranger()
+        .bare(Method::POST, "/api/v1/session")
+        .json(&body)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(again.status(), StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_are_those_of_acl_cfg() {
+    let ground = Ground::new();
+    let users = fleethold_server::auth::users::UserStore::open(&ground.path("state/etc")).unwrap();
+    users
+        .create_admin(&"admin@pbs".parse().unwrap(), "the admin's secret")
+        .unwrap();
+    users
+        .add(&"reader@pbs".parse().unwrap(), "a reader's secret", None)
+        .unwrap();
+    users
+        .add(&"guest@pbs".parse().unwrap(), "a guest's secret", None)
+        .unwrap();
+    let acl = ground.path("state/etc/acl.cfg");
+    let rules = std::fs::read_to_string(&acl).unwrap();
+    std::fs::write(
+        &acl,
+        format!("{rules}acl:1:/datastore/golden/prod:reader@pbs:DatastoreReader\n"),
+    )
+    .unwrap();
+    std::fs::write(ground.path("state/admin-password"), "the admin's secret").unwrap();
+    let server = ground.serve().await;
+    let reader = server.client_as("reader@pbs", "a reader's secret").await;
+    let guest = server.client_as("guest@pbs", "a guest's secret").await;
+    assert_eq!(reader.json("/api/v1/stores/golden").await["name"], "golden");
+    assert_eq!(
+        reader.json("/api/v1/stores/golden/groups?ns=prod").await["total"],
+        1
+    );
+    for (api, path) in [
+        (&reader, "/api/v1/stores"),
+        (&reader, "/api/v1/events"),
+        (&reader, "/api/v1/history"),
+        (&reader, "/api/v1/observe"),
+        (&reader, "/api/v1/stores/golden/groups"),
+        (&reader, "/api/v1/stores/real"),
+        (&guest, "/api/v1/stores/golden/groups?ns=prod"),
+    ] {
+        api.problem(api.get(path).await, StatusCode::FORBIDDEN, "permission-denied")
+            .await;
+    }
+    let refused = reader
+        .post("/api/v1/restores", &support::image(json!({"kind": "null"})))
+        .await;
+    reader
+        .problem(refused, StatusCode::FORBIDDEN, "permission-denied")
+        .await;
+    let allowed = json!({"source": {"store": "golden", "ns": "prod", "snapshot": "vm/200/2024-05-01T10:00:50Z",
+        "archive": "drive-sata0.img"}, "target": {"kind": "null"}});
+    let job = reader.restore(&allowed).await;
+    let admin = server.client().await;
+    assert_eq!(admin.ended(job["id"].as_str().unwrap()).await["state"], "ok");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,22 +207,47 @@ async fn the_page_and_its_headers() {
         assert_eq!(reply.status(), StatusCode::OK, "{path}");
         let headers = reply.headers().clone();
         let policy = headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.contains("script-src 'self' 'wasm-unsafe-eval'") && !policy.contains("unsafe-inline"), "{policy}");
+        assert!(
+            policy.contains("script-src 'self' 'wasm-unsafe-eval'") && !policy.contains("unsafe-inline"),
+            "{policy}"
+        );
         assert_eq!(headers["x-content-type-options"], "nosniff");
         assert_eq!(headers["cache-control"], "no-cache");
         assert!(headers.contains_key("x-request-id"));
-        assert!(reply.text().await.unwrap().to_lowercase().contains("<!doctype html>"), "{path}");
+        assert!(
+            reply
+                .text()
+                .await
+                .unwrap()
+                .to_lowercase()
+                .contains("<!doctype html>"),
+            "{path}"
+        );
     }
     assert_eq!(api.get("/missing.js").await.status(), StatusCode::NOT_FOUND);
     let tag = api.get("/").await.headers()["etag"].clone();
-    let same = api.bare(Method::GET, "/").header("if-none-match", tag).send().await.unwrap();
+    let same = api
+        .bare(Method::GET, "/")
+        .header("if-none-match", tag)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(same.status(), StatusCode::NOT_MODIFIED);
     let docs = api.get("/api/docs/").await;
     assert_eq!(docs.status(), StatusCode::OK);
-    assert!(!docs.headers()["content-security-policy"].to_str().unwrap().contains("script-src 'self' 'unsafe"));
+    assert!(
+        !docs.headers()["content-security-policy"]
+            .to_str()
+            .unwrap()
+            .contains("script-src 'self' 'unsafe")
+    );
     assert!(docs.text().await.unwrap().contains("swagger"));
     let metrics = api.get("/metrics").await.text().await.unwrap();
-    for name in ["fleethold_stores{state=\"unknown\"}", "fleethold_database{state=", "fleethold_feed_clients 0"] {
+    for name in [
+        "fleethold_stores{state=\"unknown\"}",
+        "fleethold_database{state=",
+        "fleethold_feed_clients 0",
+    ] {
         assert!(metrics.contains(name), "{name} not in {metrics}");
     }
 }

@@ -241,9 +241,13 @@ mod tests {
     use fleethold_history::{Database, DatabaseConfig, Machine, Recorder, RecorderConfig};
 
     async fn views(dir: &std::path::Path) -> Arc<Views> {
-        let database = Database::start(DatabaseConfig::External("postgres://nobody@127.0.0.1:1/none".into()));
+        let database = Database::start(DatabaseConfig::External(
+            "postgres://nobody@127.0.0.1:1/none".into(),
+        ));
         let config = RecorderConfig::in_state_dir(dir);
-        let recorder = Recorder::start(config, Machine::detect(dir), Arc::clone(&database)).await.unwrap();
+        let recorder = Recorder::start(config, Machine::detect(dir), Arc::clone(&database))
+            .await
+            .unwrap();
         Arc::new(Views {
             fleet: fleethold_fleet::Fleet::open(dir),
             stores: crate::views::StoreTable::default(),
@@ -264,7 +268,9 @@ mod tests {
         let (quick, mut read) = mpsc::channel(CLIENT_QUEUE);
         hub.clients = vec![slow, quick];
         for _ in 0..=CLIENT_QUEUE {
-            hub.publish(&Event::Store { stores: Vec::<StoreRow>::new() });
+            hub.publish(&Event::Store {
+                stores: Vec::<StoreRow>::new(),
+            });
             assert!(read.recv().await.is_some());
         }
         assert_eq!(hub.clients.len(), 1);
@@ -274,6 +280,9 @@ mod tests {
         while unread.recv().await.is_some() {
             left += 1;
         }
-        assert_eq!(left, CLIENT_QUEUE, "what was queued is still delivered, then the stream ends");
+        assert_eq!(
+            left, CLIENT_QUEUE,
+            "what was queued is still delivered, then the stream ends"
+        );
     }
 }

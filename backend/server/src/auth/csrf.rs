@@ -35,7 +35,7 @@ impl CsrfKey {
         let text = key_file::load_or_create(&path, || {
             let mut secret = Zeroizing::new([0u8; SECRET_LEN]);
             openssl::rand::rand_bytes(&mut *secret).map_err(openssl)?;
-            Ok(Zeroizing::new(STANDARD_NO_PAD.encode(&*secret).into_bytes()))
+            Ok(Zeroizing::new(STANDARD_NO_PAD.encode(*secret).into_bytes()))
         })?;
         let secret = STANDARD_NO_PAD
             .decode(text.trim_ascii())

@@ -37,7 +37,7 @@ pub async fn stamp<B: MessageBody + 'static>(
         let text = format!("path and query: expected at most {MAX_URI} characters");
         let error = ApiError(ServiceError::new(ErrorKind::UriTooLong, "uri-too-long", text));
         request
-            .into_response(problem::reply(&error.0, None))
+            .into_response(problem::reply(&error.0, id.map(|id| id.to_string())))
             .map_into_right_body()
     } else {
         next.call(request).await?.map_into_left_body()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fleethold_api_types::{CreateRestore, RestoreTarget};
 use fleethold_datastore::{Datastore, IndexFile, OpenSnapshot};
+use fleethold_format::blob::inspect;
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::manifest::SignatureCheck;
 use fleethold_format::names::{ArchiveName, Authid, Namespace, SnapshotPath};
@@ -99,9 +100,11 @@ impl FileSpec {
                 ServiceError::not_found("unknown-file", text)
             })?;
         let signature = key.map(|key| snapshot.verify_signature(key)).transpose()?;
-        let crypt_mode = manifest
-            .file(&name)
-            .map_or(CryptMode::None, |file| file.crypt_mode);
+        let crypt_mode = match manifest.file(&name) {
+            Ok(file) => file.crypt_mode,
+            // The manifest says nothing about the client log; its own header does.
+            Err(_) => unlisted_mode(&snapshot.read_blob_raw(&name)?)?,
+        };
         Ok(OpenFile {
             snapshot,
             name,
@@ -113,6 +116,15 @@ impl FileSpec {
 
 fn is_unlisted(name: &ArchiveName) -> bool {
     matches!(name.as_str(), ArchiveName::MANIFEST | ArchiveName::CLIENT_LOG)
+}
+
+fn unlisted_mode(raw: &[u8]) -> ServiceResult<CryptMode> {
+    let header = inspect(raw).map_err(|error| ServiceError::unprocessable("blob-damaged", error))?;
+    Ok(if header.kind.is_encrypted() {
+        CryptMode::Encrypt
+    } else {
+        CryptMode::None
+    })
 }
 
 impl OpenFile {

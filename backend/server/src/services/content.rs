@@ -11,6 +11,7 @@ use fleethold_restore::{Progress, RestoreEngine, Sink, StreamReceiver, StreamSin
 use time::OffsetDateTime;
 use tokio::runtime;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::convert::crypt_mode;
@@ -234,6 +235,18 @@ pub struct Download {
     pub len: Option<u64>,
     /// Server name of the file without `.fidx`, `.didx` or `.blob`.
     pub file_name: String,
+    ended: JoinHandle<ServiceResult<()>>,
+}
+
+impl Download {
+    /// Why the stream ended with an error.
+    pub async fn failure(self) -> ServiceError {
+        match self.ended.await {
+            Ok(Err(error)) => error,
+            Ok(Ok(())) => ServiceError::internal("the download ended early"),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 /// Streams the plain bytes of a file. The key lives as long as the stream.
@@ -265,18 +278,28 @@ pub async fn download(
         sha256: false,
     };
     let (engine, views) = (engine.clone(), Arc::clone(views));
-    work.spawn(async move {
+    let ended = work.spawn(async move {
         let _guard = guard;
         // The reader sees the error at the end of its stream; a reader that went away is no fault.
         match load.pour(&engine, how).await {
-            Ok(report) => views.count_download(report.bytes_total),
-            Err(error) if error.code() == "reader-gone" => tracing::debug!(%error, "download given up"),
-            Err(error) => tracing::warn!(%error, "download failed"),
+            Ok(report) => {
+                views.count_download(report.bytes_total);
+                Ok(())
+            }
+            Err(error) => {
+                if error.code() == "reader-gone" {
+                    tracing::debug!(%error, "download given up");
+                } else {
+                    tracing::warn!(%error, "download failed");
+                }
+                Err(error.into())
+            }
         }
     });
     Ok(Download {
         stream,
         len,
         file_name,
+        ended,
     })
 }

@@ -45,7 +45,9 @@ pub async fn run(views: Arc<Views>, stop: CancellationToken) {
         let now = clock::monotonic();
         let stores = views.stores.load();
         note_stuck(&mut running, now, |name| {
-            stores.get(name).map(|handle| send(handle, unanswered()));
+            if let Some(handle) = stores.get(name) {
+                send(handle, unanswered());
+            }
         });
         let stuck = running.values().filter(|scan| scan.stuck).count();
         if stuck >= MAX_STUCK {

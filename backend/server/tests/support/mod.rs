@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// How long a test waits for what must happen.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Folders of a server.
-pub struct Ground {
-    pub dir: tempfile::TempDir,
+pub(crate) struct Ground {
+    pub(crate) dir: tempfile::TempDir,
 }
 
 impl Ground {
     /// Unpacks the golden stores and configures them as `golden` and `real`.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden.tar.zst");
         let decoder = zstd::Decoder::new(fs::File::open(archive).unwrap()).unwrap();
@@ -42,44 +42,52 @@ impl Ground {
         Self { dir }
     }
 
-    pub fn path(&self, relative: &str) -> PathBuf {
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.dir.path().join(relative)
     }
 
-    pub fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         fs::read_to_string(self.path("g/encryption-key.json")).unwrap()
     }
 
     /// `(snapshot directory relative to the store, file) → (size, sha256)` of the golden store.
-    pub fn expected(&self) -> Value {
+    pub(crate) fn expected(&self) -> Value {
         serde_json::from_slice(&fs::read(self.path("g/expected.json")).unwrap()).unwrap()
     }
 
-    pub fn settings(&self, database_url: Option<&str>) -> Settings {
-        let common = CommonFlags { state_dir: Some(self.path("state")), ..CommonFlags::default() };
+    pub(crate) fn settings(&self, database_url: Option<&str>) -> Settings {
+        let common = CommonFlags {
+            state_dir: Some(self.path("state")),
+            ..CommonFlags::default()
+        };
         let server = ServerFlags {
             listen: Some("127.0.0.1:0".into()),
             database_url: database_url.map(str::to_owned),
             memory: Some("128MiB".into()),
             ..ServerFlags::default()
         };
-        let around =
-            Surroundings { variable: Box::new(|name| (name == "HOME").then(|| "/nowhere".into())), is_root: false, cores: 2 };
+        let around = Surroundings {
+            variable: Box::new(|name| (name == "HOME").then(|| "/nowhere".into())),
+            is_root: false,
+            cores: 2,
+        };
         Settings::load(&common, &server, &around).unwrap()
     }
 
     /// Starts a server without a database: port 1 refuses.
-    pub async fn serve(&self) -> Server {
+    pub(crate) async fn serve(&self) -> Server {
         self.serve_with(Some("postgres://nobody@127.0.0.1:1/none")).await
     }
 
-    pub async fn serve_with(&self, database_url: Option<&str>) -> Server {
+    pub(crate) async fn serve_with(&self, database_url: Option<&str>) -> Server {
         let ready_file = self.path("ready.json");
         if ready_file.exists() {
             fs::remove_file(&ready_file).unwrap();
         }
         let stop = CancellationToken::new();
-        let options = ServeOptions { ready_file: Some(ready_file.clone()) };
+        let options = ServeOptions {
+            ready_file: Some(ready_file.clone()),
+        };
         let (settings, stopped) = (self.settings(database_url), stop.clone());
         let thread = std::thread::spawn(move || {
             actix_web::rt::System::new().block_on(serve::run(settings, options, stopped))
@@ -90,38 +98,66 @@ impl Ground {
         })
         .await;
         let url = ready["url"].as_str().unwrap().to_owned();
-        let password = fs::read_to_string(self.path("state/admin-password")).unwrap().trim().to_owned();
-        Server { url, password, ready, stop, thread: Some(thread) }
+        let password = fs::read_to_string(self.path("state/admin-password"))
+            .unwrap()
+            .trim()
+            .to_owned();
+        Server {
+            url,
+            password,
+            ready,
+            stop,
+            thread: Some(thread),
+        }
     }
 }
 
 /// A running server.
-pub struct Server {
-    pub url: String,
-    pub password: String,
-    pub ready: Value,
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) password: String,
+    pub(crate) ready: Value,
     stop: CancellationToken,
     thread: Option<JoinHandle<anyhow::Result<()>>>,
 }
 
 impl Server {
     /// A server in another process.
-    pub fn elsewhere(url: String, password: String, ready: Value) -> Self {
-        Self { url, password, ready, stop: CancellationToken::new(), thread: None }
+    pub(crate) fn elsewhere(url: String, password: String, ready: Value) -> Self {
+        Self {
+            url,
+            password,
+            ready,
+            stop: CancellationToken::new(),
+            thread: None,
+        }
+    }
+
+    /// A client that is signed in as the administrator.
+    pub(crate) async fn client(&self) -> Api {
+        self.client_as("admin@pbs", &self.password).await
     }
 
     /// A client that is signed in.
-    pub async fn client(&self) -> Api {
+    pub(crate) async fn client_as(&self, user: &str, password: &str) -> Api {
         let api = self.stranger();
-        let body = json!({"user": "admin@pbs", "password": self.password});
-        let reply = api.bare(Method::POST, "/api/v1/session").json(&body).send().await.unwrap();
+        let body = json!({"user": user, "password": password});
+        let reply = api
+            .bare(Method::POST, "/api/v1/session")
+            .json(&body)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(reply.status(), StatusCode::OK);
         let session: Value = reply.json().await.unwrap();
-        Api { csrf: session["csrf_token"].as_str().unwrap().to_owned(), ..api }
+        Api {
+            csrf: session["csrf_token"].as_str().unwrap().to_owned(),
+            ..api
+        }
     }
 
     /// A client that is not.
-    pub fn stranger(&self) -> Api {
+    pub(crate) fn stranger(&self) -> Api {
         install_provider();
         let http = Client::builder()
             .tls_danger_accept_invalid_certs(true)
@@ -129,14 +165,20 @@ impl Server {
             .timeout(DEADLINE)
             .build()
             .unwrap();
-        Api { http, url: self.url.clone(), csrf: String::new() }
+        Api {
+            http,
+            url: self.url.clone(),
+            csrf: String::new(),
+        }
     }
 
     /// Stops the server as a signal does, and waits.
-    pub async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         let thread = self.thread.take().unwrap();
-        tokio::task::spawn_blocking(move || thread.join().unwrap().unwrap()).await.unwrap();
+        tokio::task::spawn_blocking(move || thread.join().unwrap().unwrap())
+            .await
+            .unwrap();
     }
 }
 
@@ -152,57 +194,68 @@ impl Drop for Server {
     }
 }
 
-pub fn install_provider() {
+pub(crate) fn install_provider() {
     // The second test of a process finds it installed.
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
 }
 
 /// A client of one server.
 #[derive(Clone)]
-pub struct Api {
-    pub http: Client,
-    pub url: String,
-    pub csrf: String,
+pub(crate) struct Api {
+    pub(crate) http: Client,
+    pub(crate) url: String,
+    pub(crate) csrf: String,
 }
 
 impl Api {
     /// A request without CSRF token.
-    pub fn bare(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn bare(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url))
     }
 
-    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.bare(method, path).header("CSRFPreventionToken", &self.csrf)
     }
 
-    pub async fn get(&self, path: &str) -> Response {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.request(Method::GET, path).send().await.unwrap()
     }
 
     /// The JSON of a reply that must be 200.
-    pub async fn json(&self, path: &str) -> Value {
+    pub(crate) async fn json(&self, path: &str) -> Value {
         let reply = self.get(path).await;
-        assert_eq!(reply.status(), StatusCode::OK, "{path}: {}", reply.text().await.unwrap());
+        assert_eq!(
+            reply.status(),
+            StatusCode::OK,
+            "{path}: {}",
+            reply.text().await.unwrap()
+        );
         reply.json().await.unwrap()
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Response {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
         self.request(Method::POST, path).json(body).send().await.unwrap()
     }
 
     /// Creates a restore that must be accepted.
-    pub async fn restore(&self, body: &Value) -> Value {
+    pub(crate) async fn restore(&self, body: &Value) -> Value {
         let reply = self.post("/api/v1/restores", body).await;
         let status = reply.status();
-        let location = reply.headers().get("location").map(|value| value.to_str().unwrap().to_owned());
+        let location = reply
+            .headers()
+            .get("location")
+            .map(|value| value.to_str().unwrap().to_owned());
         let job: Value = reply.json().await.unwrap();
         assert_eq!(status, StatusCode::ACCEPTED, "{job}");
-        assert_eq!(location.unwrap(), format!("/api/v1/restores/{}", job["id"].as_str().unwrap()));
+        assert_eq!(
+            location.unwrap(),
+            format!("/api/v1/restores/{}", job["id"].as_str().unwrap())
+        );
         job
     }
 
     /// Waits until a restore ended.
-    pub async fn ended(&self, id: &str) -> Value {
+    pub(crate) async fn ended(&self, id: &str) -> Value {
         let path = format!("/api/v1/restores/{id}");
         eventually("the end of a restore", || async {
             let job = self.json(&path).await;
@@ -212,9 +265,12 @@ impl Api {
     }
 
     /// The problem of a reply that must fail.
-    pub async fn problem(&self, reply: Response, status: StatusCode, code: &str) -> Value {
+    pub(crate) async fn problem(&self, reply: Response, status: StatusCode, code: &str) -> Value {
         let found = reply.status();
-        let kind = reply.headers().get("content-type").map(|value| value.to_str().unwrap().to_owned());
+        let kind = reply
+            .headers()
+            .get("content-type")
+            .map(|value| value.to_str().unwrap().to_owned());
         let problem: Value = reply.json().await.unwrap();
         assert_eq!(found, status, "{problem}");
         assert_eq!(kind.as_deref(), Some("application/problem+json"));
@@ -225,7 +281,10 @@ impl Api {
 }
 
 /// Asks again and again until there is an answer; panics at the deadline.
-pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
+pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
+    what: &str,
+    mut ask: impl FnMut() -> F,
+) -> T {
     let asking = async {
         loop {
             if let Some(answer) = ask().await {
@@ -234,27 +293,29 @@ pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut ask: i
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(DEADLINE, asking).await.unwrap_or_else(|_| panic!("{what} did not come"))
+    tokio::time::timeout(DEADLINE, asking)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come"))
 }
 
 /// SHA-256 of a file or a body in hex.
-pub fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     use sha2::Digest as _;
     hex::encode(sha2::Sha256::digest(bytes))
 }
 
 /// One file of the golden store, with its expected digest.
-pub struct Golden {
-    pub ns: String,
-    pub snapshot: String,
-    pub file: String,
-    pub encrypted: bool,
-    pub sha256: String,
+pub(crate) struct Golden {
+    pub(crate) ns: String,
+    pub(crate) snapshot: String,
+    pub(crate) file: String,
+    pub(crate) encrypted: bool,
+    pub(crate) sha256: String,
 }
 
 impl Golden {
     /// The files with a known digest.
-    pub fn all(ground: &Ground) -> Vec<Self> {
+    pub(crate) fn all(ground: &Ground) -> Vec<Self> {
         let text = |file: &Value, key: &str| file[key].as_str().map(str::to_owned);
         let files: Vec<Self> = ground.expected()["files"]
             .as_array()
@@ -274,16 +335,16 @@ impl Golden {
         files
     }
 
-    pub fn source(&self) -> Value {
+    pub(crate) fn source(&self) -> Value {
         json!({"store": "golden", "ns": self.ns, "snapshot": self.snapshot, "archive": self.file})
     }
 }
 
 /// A restore of an image to a target, with its digest.
-pub fn image(target: Value) -> Value {
+pub(crate) fn image(target: Value) -> Value {
     json!({"source": {"store": "golden", "snapshot": "vm/100/2024-05-01T10:00:00Z", "archive": "drive-scsi0.img"},
         "target": target, "sha256": true})
 }
 
 /// Digest of that image.
-pub const IMAGE_SHA256: &str = "5ee3a82e80d51a7cb9d26ed85f2c559b4942a5d3a061119369379a222e102b34";
+pub(crate) const IMAGE_SHA256: &str = "5ee3a82e80d51a7cb9d26ed85f2c559b4942a5d3a061119369379a222e102b34";

@@ -5,6 +5,7 @@ use fleethold_api_types::{AboutInfo, Health};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::rights;
 use crate::actors::{events, fleet, jobs, store};
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
@@ -33,9 +34,10 @@ pub struct ObserveQuery {
 /// `GET /api/v1/observe?store=`: what the actors hold, for tests and administrators. Not a stable format.
 pub async fn observe(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     query: web::Query<ObserveQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::system(&state, &caller)?;
     let fleet = state
         .fleet
         .send(fleet::Observe)

@@ -4,7 +4,9 @@ use actix_web::body::SizedStream;
 use actix_web::http::header::{self, ContentEncoding};
 use actix_web::{HttpResponse, web};
 use fleethold_api_types::{ContentQuery, ContentRequest};
+use futures_util::{StreamExt as _, stream};
 
+use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
 use crate::jobs::spec::FileSpec;
@@ -20,12 +22,12 @@ use crate::state::AppState;
         (status = 404, body = fleethold_api_types::Problem), (status = 422, body = fleethold_api_types::Problem)))]
 pub async fn plain(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
     query: web::Query<ContentQuery>,
 ) -> ApiResult<HttpResponse> {
     let ContentQuery { ns, snapshot, file } = query.into_inner();
-    send(&state, &store, &ns, &snapshot, &file, KeyText::default()).await
+    send(&state, &caller, &store, &ns, &snapshot, &file, KeyText::default()).await
 }
 
 /// `POST /api/v1/stores/{store}/content`: any file, with its key in the body.
@@ -36,7 +38,7 @@ pub async fn plain(
         (status = 404, body = fleethold_api_types::Problem), (status = 422, body = fleethold_api_types::Problem)))]
 pub async fn with_key(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
     body: web::Json<ContentRequest>,
 ) -> ApiResult<HttpResponse> {
@@ -49,6 +51,7 @@ pub async fn with_key(
     } = body.into_inner();
     send(
         &state,
+        &caller,
         &store,
         &ns,
         &snapshot,
@@ -60,18 +63,29 @@ pub async fn with_key(
 
 async fn send(
     state: &AppState,
+    caller: &Caller,
     store: &str,
     ns: &str,
     snapshot: &str,
     file: &str,
     key: KeyText,
 ) -> ApiResult<HttpResponse> {
+    rights::read(state, caller, store, ns)?;
     let spec = FileSpec::parse(&state.views, store, ns, snapshot, file)?;
+    let mut download = content::download(&state.views, &state.engine, &state.work, spec, key).await?;
+    // What is wrong from the first byte on is a problem document, not a broken connection.
+    let first = match download.stream.next_piece().await {
+        Some(Err(_)) => return Err(download.failure().await.into()),
+        Some(Ok(piece)) => Some(Ok(piece)),
+        None => None,
+    };
     let Download {
         stream,
         len,
         file_name,
-    } = content::download(&state.views, &state.engine, &state.work, spec, key).await?;
+        ..
+    } = download;
+    let stream = stream::iter(first).chain(stream);
     let mut reply = HttpResponse::Ok();
     reply
         .insert_header((header::CONTENT_TYPE, "application/octet-stream"))

@@ -8,6 +8,7 @@ use futures_util::StreamExt as _;
 use serde::Deserialize;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::rights;
 use crate::actors::events::Subscribe;
 use crate::auth::session::Caller;
 use crate::clock;
@@ -33,6 +34,7 @@ pub async fn follow(
     caller: Caller,
     query: web::Query<EventsQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     let header = request
         .headers()
         .get("last-event-id")

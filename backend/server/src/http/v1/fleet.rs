@@ -3,11 +3,14 @@
 use actix_web::{HttpResponse, web};
 use fleethold_api_types::FleetSummary;
 
+use super::rights;
 use crate::auth::session::Caller;
+use crate::http::problem::ApiResult;
 use crate::state::AppState;
 
 /// `GET /api/v1/fleet/summary`.
 #[utoipa::path(get, path = "/api/v1/fleet/summary", tag = "stores", responses((status = 200, body = FleetSummary)))]
-pub async fn summary(state: web::Data<AppState>, _caller: Caller) -> HttpResponse {
-    HttpResponse::Ok().json(state.views.summary())
+pub async fn summary(state: web::Data<AppState>, caller: Caller) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
+    Ok(HttpResponse::Ok().json(state.views.summary()))
 }

@@ -5,6 +5,7 @@ use fleethold_api_types::{HistoryItem, HistoryQuery, HistorySamples, Page};
 use uuid::Uuid;
 
 use super::restores::SamplesQuery;
+use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
 use crate::services::history;
@@ -17,20 +18,18 @@ use crate::state::AppState;
     responses((status = 200, body = Page<HistoryItem>), (status = 503, body = fleethold_api_types::Problem)))]
 pub async fn list(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     query: web::Query<HistoryQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(history::list(&state, query.into_inner()).await?))
 }
 
 /// `GET /api/v1/history/{id}`.
 #[utoipa::path(get, path = "/api/v1/history/{id}", tag = "history",
     responses((status = 200, body = HistoryItem), (status = 404, body = fleethold_api_types::Problem)))]
-pub async fn get(
-    state: web::Data<AppState>,
-    _caller: Caller,
-    id: web::Path<Uuid>,
-) -> ApiResult<HttpResponse> {
+pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(history::get(&state, *id).await?))
 }
 
@@ -39,9 +38,10 @@ pub async fn get(
     responses((status = 200, body = HistorySamples), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn samples(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     id: web::Path<Uuid>,
     query: web::Query<SamplesQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(history::samples(&state, *id, query.points).await?))
 }

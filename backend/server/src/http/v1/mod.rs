@@ -6,6 +6,7 @@ pub mod events;
 pub mod fleet;
 pub mod history;
 pub mod restores;
+mod rights;
 pub mod session;
 pub mod stores;
 

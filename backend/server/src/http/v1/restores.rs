@@ -8,6 +8,7 @@ use fleethold_api_types::{
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::rights;
 use super::stores::blocking;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
@@ -27,7 +28,9 @@ pub async fn create(
     caller: Caller,
     body: web::Json<CreateRestore>,
 ) -> ApiResult<HttpResponse> {
-    let job = restores::create(&state, body.into_inner(), caller.authid).await?;
+    let request = body.into_inner();
+    rights::read(&state, &caller, &request.source.store, &request.source.ns)?;
+    let job = restores::create(&state, request, caller.authid).await?;
     let location = format!("/api/v1/restores/{}", job.id);
     Ok(HttpResponse::Accepted()
         .insert_header((header::LOCATION, location))
@@ -51,9 +54,10 @@ pub struct ListQuery {
     responses((status = 200, body = Page<Job>)))]
 pub async fn list(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     query: web::Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
     Ok(HttpResponse::Ok().json(restores::list(&state, query.state, &page)?))
 }
@@ -61,11 +65,8 @@ pub async fn list(
 /// `GET /api/v1/restores/{id}`.
 #[utoipa::path(get, path = "/api/v1/restores/{id}", tag = "restores",
     responses((status = 200, body = Job), (status = 404, body = fleethold_api_types::Problem)))]
-pub async fn get(
-    state: web::Data<AppState>,
-    _caller: Caller,
-    id: web::Path<Uuid>,
-) -> ApiResult<HttpResponse> {
+pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(restores::get(&state, *id).await?))
 }
 
@@ -78,6 +79,8 @@ pub async fn cancel(
     caller: Caller,
     id: web::Path<Uuid>,
 ) -> ApiResult<HttpResponse> {
+    let job = restores::get(&state, *id).await?;
+    rights::stop(&state, &caller, &job.user)?;
     Ok(HttpResponse::Accepted().json(restores::cancel(&state, *id, &caller.authid).await?))
 }
 
@@ -95,10 +98,11 @@ pub struct LogQuery {
     responses((status = 200, body = JobLog)))]
 pub async fn log(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     id: web::Path<Uuid>,
     query: web::Query<LogQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(restores::log(&state, *id, query.after).await?))
 }
 
@@ -115,10 +119,11 @@ pub struct SamplesQuery {
     responses((status = 200, body = HistorySamples)))]
 pub async fn samples(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     id: web::Path<Uuid>,
     query: web::Query<SamplesQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(restores::samples(&state, *id, query.points).await?))
 }
 
@@ -130,9 +135,10 @@ pub async fn samples(
         (status = 422, body = fleethold_api_types::Problem)))]
 pub async fn plan(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     body: web::Json<PlanRequest>,
 ) -> ApiResult<HttpResponse> {
     let request = body.into_inner();
+    rights::see(&state, &caller, &request.source.store, &request.source.ns)?;
     Ok(HttpResponse::Ok().json(blocking(&state, move |views| plans::plan(views, request)).await?))
 }

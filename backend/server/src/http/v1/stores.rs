@@ -8,6 +8,7 @@ use fleethold_api_types::{GroupEntry, NamespaceEntry, Page, SnapshotEntry, Store
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
 use crate::services::error::{ServiceError, ServiceResult};
@@ -37,10 +38,11 @@ pub struct ListQuery {
     responses((status = 200, body = Page<StoreRow>), (status = 304)))]
 pub async fn list(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     query: web::Query<ListQuery>,
     known: web::Header<IfNoneMatch>,
 ) -> ApiResult<HttpResponse> {
+    rights::fleet(&state, &caller)?;
     let limit = query.limit.or(Some(crate::services::paging::MAX_LIMIT));
     let page = PageRequest::parse(query.cursor.as_deref(), limit)?;
     let rows = page.cut(
@@ -56,9 +58,10 @@ pub async fn list(
     responses((status = 200, body = StoreRow), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn get(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
 ) -> ApiResult<HttpResponse> {
+    rights::store(&state, &caller, &store)?;
     Ok(HttpResponse::Ok().json(stores::get(&state.views, &store)?))
 }
 
@@ -67,10 +70,11 @@ pub async fn get(
     responses((status = 200, body = Page<NamespaceEntry>)))]
 pub async fn namespaces(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
     query: web::Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::store(&state, &caller, &store)?;
     let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
     let found = blocking(&state, move |views| content::namespaces(views, &store, &page)).await?;
     Ok(HttpResponse::Ok().json(found))
@@ -81,10 +85,11 @@ pub async fn namespaces(
     responses((status = 200, body = Page<GroupEntry>), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn groups(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
     query: web::Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::see(&state, &caller, &store, &query.ns)?;
     let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
     let found = blocking(&state, move |views| {
         content::groups(views, &store, &query.ns, &page)
@@ -98,10 +103,11 @@ pub async fn groups(
     responses((status = 200, body = Page<SnapshotEntry>), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn snapshots(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
     query: web::Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::see(&state, &caller, &store, &query.ns)?;
     let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
     let found = blocking(&state, move |views| {
         content::snapshots(views, &store, &query.ns, query.group.as_deref(), &page)
@@ -126,10 +132,11 @@ pub struct SnapshotQuery {
     responses((status = 200, body = SnapshotEntry), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn snapshot(
     state: web::Data<AppState>,
-    _caller: Caller,
+    caller: Caller,
     store: web::Path<String>,
     query: web::Query<SnapshotQuery>,
 ) -> ApiResult<HttpResponse> {
+    rights::see(&state, &caller, &store, &query.ns)?;
     let found = blocking(&state, move |views| {
         content::snapshot(views, &store, &query.ns, &query.snapshot)
     })

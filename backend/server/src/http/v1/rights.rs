@@ -1,0 +1,130 @@
+//! What a caller may do here, by acl.cfg. Lists over all stores, the live feed and the jobs need `Datastore.Audit` on
+//! `/datastore`; a store's content needs a right on the store or the namespace; bytes need `Datastore.Read`.
+
+use fleethold_format::names::{Authid, Namespace};
+
+use crate::auth::acl::Privileges;
+use crate::auth::session::Caller;
+use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
+use crate::state::AppState;
+
+/// See what is in a store.
+const SEE: Privileges = Privileges::AUDIT.or(Privileges::READ);
+
+/// Whether the caller may see the whole fleet.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn fleet(state: &AppState, caller: &Caller) -> ServiceResult<()> {
+    require(
+        state,
+        caller,
+        &["datastore"],
+        Privileges::AUDIT,
+        "Datastore.Audit",
+    )
+}
+
+/// Whether the caller may see the server's inside.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn system(state: &AppState, caller: &Caller) -> ServiceResult<()> {
+    require(
+        state,
+        caller,
+        &["system", "status"],
+        Privileges::SYS_AUDIT,
+        "Sys.Audit",
+    )
+}
+
+/// Whether the caller may see a store, or something in it.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn store(state: &AppState, caller: &Caller, store: &str) -> ServiceResult<()> {
+    if state
+        .sessions
+        .users
+        .acl()
+        .any_below(&caller.authid, &["datastore", store], SEE)
+    {
+        return Ok(());
+    }
+    Err(refused(
+        &caller.authid,
+        "Datastore.Audit or Datastore.Read",
+        &["datastore", store],
+    ))
+}
+
+/// Whether the caller may see what is in a namespace.
+///
+/// # Errors
+/// Forbidden, naming right and path, or the namespace's name is none.
+pub(super) fn see(state: &AppState, caller: &Caller, store: &str, ns: &str) -> ServiceResult<()> {
+    namespace(state, caller, store, ns, SEE, "Datastore.Audit or Datastore.Read")
+}
+
+/// Whether the caller may read and restore what is in a namespace.
+///
+/// # Errors
+/// As [`see`].
+pub(super) fn read(state: &AppState, caller: &Caller, store: &str, ns: &str) -> ServiceResult<()> {
+    namespace(state, caller, store, ns, Privileges::READ, "Datastore.Read")
+}
+
+/// Whether the caller may stop a job of `owner`: the own ones, or with `Sys.Modify`.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn stop(state: &AppState, caller: &Caller, owner: &str) -> ServiceResult<()> {
+    if owner == caller.authid.to_string() {
+        return Ok(());
+    }
+    require(
+        state,
+        caller,
+        &["system", "tasks"],
+        Privileges::SYS_MODIFY,
+        "Sys.Modify",
+    )
+}
+
+fn namespace(
+    state: &AppState,
+    caller: &Caller,
+    store: &str,
+    ns: &str,
+    wanted: Privileges,
+    name: &str,
+) -> ServiceResult<()> {
+    let ns: Namespace = ns.parse()?;
+    let path: Vec<&str> = ["datastore", store].into_iter().chain(ns.components()).collect();
+    require(state, caller, &path, wanted, name)
+}
+
+fn require(
+    state: &AppState,
+    caller: &Caller,
+    path: &[&str],
+    wanted: Privileges,
+    name: &str,
+) -> ServiceResult<()> {
+    if state
+        .sessions
+        .users
+        .acl()
+        .privileges(&caller.authid, path)
+        .any(wanted)
+    {
+        return Ok(());
+    }
+    Err(refused(&caller.authid, name, path))
+}
+
+fn refused(authid: &Authid, right: &str, path: &[&str]) -> ServiceError {
+    let text = format!("`{authid}` lacks {right} on /{}", path.join("/"));
+    ServiceError::new(ErrorKind::Forbidden, "permission-denied", text)
+}
