@@ -132,10 +132,13 @@ pub struct ServerFlags {
     pub tls_key: Option<PathBuf>,
 }
 
+/// Looks up an environment variable.
+pub type Variables = dyn Fn(&str) -> Option<OsString>;
+
 /// What the settings depend on besides flags and the file; tests give their own.
 pub struct Surroundings {
-    /// Looks up an environment variable.
-    pub variable: Box<dyn Fn(&str) -> Option<OsString>>,
+    /// The environment.
+    pub variable: Box<Variables>,
     /// Whether this process is root.
     pub is_root: bool,
     /// Cores this process may use.

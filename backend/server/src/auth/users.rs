@@ -253,7 +253,7 @@ impl UserStore {
         if identity(&path) == known.identity {
             return Arc::clone(&known.table);
         }
-        let table = match read_table(&path) {
+        match read_table(&path) {
             Ok((identity, table)) => {
                 let table = Arc::new(table);
                 self.known.store(Arc::new(Known {
@@ -272,8 +272,7 @@ impl UserStore {
                 }));
                 table
             }
-        };
-        table
+        }
     }
 
     fn shadow(&self) -> PathBuf {

@@ -148,7 +148,7 @@ fn below(store: &Datastore, ns: &Namespace, path: &str) -> CliResult<Listing> {
         ))
     })?;
     let mut found = store.snapshots(ns, &group)?;
-    found.sort_by(|a, b| b.path.time.cmp(&a.path.time));
+    found.sort_by_key(|snapshot| std::cmp::Reverse(snapshot.path.time));
     let objects: Vec<Value> = found.iter().map(snapshot_object).collect();
     let rows: Vec<Vec<String>> = found
         .iter()

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -248,12 +248,10 @@ fn an_interrupt_leaves_no_file() {
             .spawn()
             .unwrap();
         // The temporary file stands there once signals are listened to.
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut looks = 0;
         while world.out_files().is_empty() {
-            assert!(
-                Instant::now() < deadline,
-                "the restore starts before the deadline"
-            );
+            looks += 1;
+            assert!(looks < 12_000, "the restore starts within a minute");
             std::thread::sleep(Duration::from_millis(5));
         }
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
