@@ -125,19 +125,26 @@ pub(super) fn grid(props: &GridProps) -> Html {
         }
     };
     let minute = clock::now_s() / 60;
-    let spacer = |rows: usize| {
-        (rows > 0).then(|| html! { <svg class="grid-gap" width="1" height={(rows as f64 * px).to_string()} aria-hidden="true" /> })
+    // always there and keyed like the rows: otherwise the rows would lose their identity, and the focus with it
+    let spacer = |key: &'static str, rows: usize| {
+        html! { <svg {key} class="grid-gap" width="1" height={(rows as f64 * px).to_string()} aria-hidden="true" /> }
+    };
+    // a row scrolled out of the document cannot hold the tab stop
+    let stop = if shown.contains(&focused) {
+        focused
+    } else {
+        shown.start
     };
     html! {
         <div class="grid-wrap">
             <div class="grid grid-fleet" role="grid" aria-label={t!(stores)} aria-rowcount={(count + 1).to_string()} aria-colcount="8" data-testid="fleet-grid" {onkeydown} {onclick}>
                 <Head sort={props.sort} on_sort={props.on_sort.clone()} />
                 <div class="grid-body" role="rowgroup" ref={body}>
-                    { spacer(shown.start) }
+                    { spacer("above", shown.start) }
                     { for shown.clone().filter_map(|index| props.rows.get(index).map(|row| (index, row))).map(|(index, row)| html! {
-                        <Row key={row.name.clone()} row={row.clone()} {index} focus={index == focused} {minute} />
+                        <Row key={row.name.clone()} row={row.clone()} {index} focus={index == stop} {minute} />
                     }) }
-                    { spacer(count - shown.end) }
+                    { spacer("below", count - shown.end) }
                 </div>
             </div>
             if count == 0 {
