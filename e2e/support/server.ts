@@ -108,6 +108,10 @@ export class Server {
       stdio: ['ignore', log, log],
     });
     this.process = child;
+    // A worker that is stopped early must not leave a server behind.
+    const orphan = () => child.kill('SIGKILL');
+    process.once('exit', orphan);
+    child.once('exit', () => process.off('exit', orphan));
     const deadline = Date.now() + 60_000;
     while (!existsSync(readyFile)) {
       if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${this.log()}`);
