@@ -400,7 +400,7 @@ mod tests {
     fn a_fetch_is_asked_for_once_and_again_after_a_failure() {
         let ns = Node::Namespace("a".into());
         let tree = Tree::default().after(Step::Open(ns.clone()));
-        assert_eq!(tree.wanted(), [ns.clone()]);
+        assert_eq!(tree.wanted(), std::slice::from_ref(&ns));
         let tree = tree.after(Step::Started(ns.clone()));
         assert!(tree.wanted().is_empty());
         let problem = Problem {

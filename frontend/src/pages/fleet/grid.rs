@@ -18,7 +18,7 @@ use crate::{
     },
     route::Route,
     t,
-    ui::{Empty, Icon},
+    ui::{Empty, Icon, hooks},
 };
 
 /// Props of [`Grid`].
@@ -76,17 +76,9 @@ pub(super) fn grid(props: &GridProps) -> Html {
     use_effect_with((focused, shown.clone()), {
         let (body, wants_focus) = (body.clone(), wants_focus.clone());
         move |(focused, _)| {
-            let row = body
-                .cast::<Element>()
-                .filter(|_| *wants_focus.borrow())
-                .and_then(|b| {
-                    b.query_selector(&format!("[data-index=\"{focused}\"]"))
-                        .ok()
-                        .flatten()
-                })
-                .and_then(|e| e.dyn_into::<HtmlElement>().ok());
-            if let Some(row) = row {
-                *wants_focus.borrow_mut() = row.focus().is_err();
+            let mut wants_focus = wants_focus.borrow_mut();
+            if *wants_focus {
+                *wants_focus = !hooks::focus_moved_elsewhere(&body) && !hooks::focus_index(&body, *focused);
             }
         }
     });

@@ -1,8 +1,6 @@
 //! Namespaces → groups → snapshots, as an ARIA tree with one tab stop.
 
 use fleethold_api_types::{SnapshotEntry, VerifyState};
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
 use super::TreeState;
@@ -13,7 +11,7 @@ use crate::{
         tree::{Fact, Line, Move, Node, Step, key_move},
     },
     t,
-    ui::{Empty, Icon, Word, state::Look},
+    ui::{Empty, Icon, Word, hooks, state::Look},
 };
 
 /// Props of [`ContentTree`].
@@ -41,13 +39,9 @@ pub(super) fn content_tree(props: &TreeProps) -> Html {
     use_effect_with((at, props.lines.len()), {
         let (node, wants_focus) = (node.clone(), wants_focus.clone());
         move |(at, _)| {
-            let row = node
-                .cast::<Element>()
-                .filter(|_| *wants_focus.borrow())
-                .and_then(|n| n.query_selector(&format!("[data-index=\"{at}\"]")).ok().flatten())
-                .and_then(|e| e.dyn_into::<HtmlElement>().ok());
-            if let Some(row) = row {
-                *wants_focus.borrow_mut() = row.focus().is_err();
+            let mut wants_focus = wants_focus.borrow_mut();
+            if *wants_focus {
+                *wants_focus = !hooks::focus_moved_elsewhere(&node) && !hooks::focus_index(&node, *at);
             }
         }
     });
