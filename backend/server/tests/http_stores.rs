@@ -236,6 +236,19 @@ fn the_document_is_openapi_3_1_and_has_every_path() {
     let document: Value = serde_json::from_str(&fleethold_server::http::openapi::json()).unwrap();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let Some((_, rest)) = path.split_once('{') else {
+            continue;
+        };
+        let name = rest.split_once('}').unwrap().0;
+        for method in methods.as_object().unwrap().values() {
+            let declared = |found: &Value| found["name"] == name && found["in"] == "path";
+            assert!(
+                method["parameters"].as_array().unwrap().iter().any(declared),
+                "{path}: {name}"
+            );
+        }
+    }
     assert_json_snapshot!("openapi_paths", paths);
     assert_json_snapshot!(
         "openapi_create_restore",

@@ -17,7 +17,7 @@ use crate::state::AppState;
 /// `GET /api/v1/stores/{store}/content?ns=&snapshot=&file=`: a plain file. A fault half way breaks the connection, so
 /// that no client takes a part for the whole.
 #[utoipa::path(get, path = "/api/v1/stores/{store}/content", tag = "content",
-    params(("ns" = Option<String>, Query), ("snapshot" = String, Query), ("file" = String, Query)),
+    params(("store" = String, Path, description = "Datastore name"), ("ns" = Option<String>, Query), ("snapshot" = String, Query), ("file" = String, Query)),
     responses((status = 200, content_type = "application/octet-stream"),
         (status = 404, body = fleethold_api_types::Problem), (status = 422, body = fleethold_api_types::Problem)))]
 pub async fn plain(
@@ -34,6 +34,7 @@ pub async fn plain(
 #[utoipa::path(post, path = "/api/v1/stores/{store}/content", tag = "content", request_body(content = ContentRequest,
     example = json!({"snapshot": "vm/101/2024-05-01T11:00:00Z", "file": "drive-virtio0.img",
         "key": "{\"kdf\":null,\"created\":\"…\",\"modified\":\"…\",\"data\":\"…\"}"})),
+    params(("store" = String, Path, description = "Datastore name")),
     responses((status = 200, content_type = "application/octet-stream"),
         (status = 404, body = fleethold_api_types::Problem), (status = 422, body = fleethold_api_types::Problem)))]
 pub async fn with_key(

@@ -27,6 +27,7 @@ pub async fn list(
 
 /// `GET /api/v1/history/{id}`.
 #[utoipa::path(get, path = "/api/v1/history/{id}", tag = "history",
+    params(("id" = Uuid, Path, description = "Id of the restore")),
     responses((status = 200, body = HistoryItem), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>) -> ApiResult<HttpResponse> {
     rights::fleet(&state, &caller)?;
@@ -34,7 +35,7 @@ pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>
 }
 
 /// `GET /api/v1/history/{id}/samples?points=`.
-#[utoipa::path(get, path = "/api/v1/history/{id}/samples", tag = "history", params(SamplesQuery),
+#[utoipa::path(get, path = "/api/v1/history/{id}/samples", tag = "history", params(("id" = Uuid, Path, description = "Id of the restore"), SamplesQuery),
     responses((status = 200, body = HistorySamples), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn samples(
     state: web::Data<AppState>,

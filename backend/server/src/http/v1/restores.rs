@@ -64,6 +64,7 @@ pub async fn list(
 
 /// `GET /api/v1/restores/{id}`.
 #[utoipa::path(get, path = "/api/v1/restores/{id}", tag = "restores",
+    params(("id" = Uuid, Path, description = "Id of the restore")),
     responses((status = 200, body = Job), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>) -> ApiResult<HttpResponse> {
     rights::fleet(&state, &caller)?;
@@ -72,6 +73,7 @@ pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>
 
 /// `DELETE /api/v1/restores/{id}` or `POST …/cancel`: asks the restore to stop; it has stopped when its state says so.
 #[utoipa::path(delete, path = "/api/v1/restores/{id}", tag = "restores",
+    params(("id" = Uuid, Path, description = "Id of the restore")),
     responses((status = 202, body = Job), (status = 404, body = fleethold_api_types::Problem),
         (status = 409, body = fleethold_api_types::Problem)))]
 pub async fn cancel(
@@ -94,7 +96,7 @@ pub struct LogQuery {
 }
 
 /// `GET /api/v1/restores/{id}/log?after=`.
-#[utoipa::path(get, path = "/api/v1/restores/{id}/log", tag = "restores", params(LogQuery),
+#[utoipa::path(get, path = "/api/v1/restores/{id}/log", tag = "restores", params(("id" = Uuid, Path, description = "Id of the restore"), LogQuery),
     responses((status = 200, body = JobLog)))]
 pub async fn log(
     state: web::Data<AppState>,
@@ -115,7 +117,7 @@ pub struct SamplesQuery {
 }
 
 /// `GET /api/v1/restores/{id}/samples`.
-#[utoipa::path(get, path = "/api/v1/restores/{id}/samples", tag = "restores", params(SamplesQuery),
+#[utoipa::path(get, path = "/api/v1/restores/{id}/samples", tag = "restores", params(("id" = Uuid, Path, description = "Id of the restore"), SamplesQuery),
     responses((status = 200, body = HistorySamples)))]
 pub async fn samples(
     state: web::Data<AppState>,

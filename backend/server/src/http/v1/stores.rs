@@ -55,6 +55,7 @@ pub async fn list(
 
 /// `GET /api/v1/stores/{store}`.
 #[utoipa::path(get, path = "/api/v1/stores/{store}", tag = "stores",
+    params(("store" = String, Path, description = "Datastore name")),
     responses((status = 200, body = StoreRow), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn get(
     state: web::Data<AppState>,
@@ -66,7 +67,7 @@ pub async fn get(
 }
 
 /// `GET /api/v1/stores/{store}/namespaces`: all of them, the root first.
-#[utoipa::path(get, path = "/api/v1/stores/{store}/namespaces", tag = "stores", params(ListQuery),
+#[utoipa::path(get, path = "/api/v1/stores/{store}/namespaces", tag = "stores", params(("store" = String, Path, description = "Datastore name"), ListQuery),
     responses((status = 200, body = Page<NamespaceEntry>)))]
 pub async fn namespaces(
     state: web::Data<AppState>,
@@ -81,7 +82,7 @@ pub async fn namespaces(
 }
 
 /// `GET /api/v1/stores/{store}/groups?ns=`.
-#[utoipa::path(get, path = "/api/v1/stores/{store}/groups", tag = "stores", params(ListQuery),
+#[utoipa::path(get, path = "/api/v1/stores/{store}/groups", tag = "stores", params(("store" = String, Path, description = "Datastore name"), ListQuery),
     responses((status = 200, body = Page<GroupEntry>), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn groups(
     state: web::Data<AppState>,
@@ -99,7 +100,7 @@ pub async fn groups(
 }
 
 /// `GET /api/v1/stores/{store}/snapshots?ns=&group=`.
-#[utoipa::path(get, path = "/api/v1/stores/{store}/snapshots", tag = "stores", params(ListQuery),
+#[utoipa::path(get, path = "/api/v1/stores/{store}/snapshots", tag = "stores", params(("store" = String, Path, description = "Datastore name"), ListQuery),
     responses((status = 200, body = Page<SnapshotEntry>), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn snapshots(
     state: web::Data<AppState>,
@@ -128,7 +129,7 @@ pub struct SnapshotQuery {
 }
 
 /// `GET /api/v1/stores/{store}/snapshot?ns=&snapshot=`: one snapshot with its files.
-#[utoipa::path(get, path = "/api/v1/stores/{store}/snapshot", tag = "stores", params(SnapshotQuery),
+#[utoipa::path(get, path = "/api/v1/stores/{store}/snapshot", tag = "stores", params(("store" = String, Path, description = "Datastore name"), SnapshotQuery),
     responses((status = 200, body = SnapshotEntry), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn snapshot(
     state: web::Data<AppState>,
