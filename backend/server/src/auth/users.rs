@@ -154,17 +154,25 @@ impl UserStore {
     /// Adds a user who may do everything.
     ///
     /// # Errors
-    /// As [`UserStore::add`]; `acl.cfg` cannot be written.
+    /// As [`UserStore::add`] and [`UserStore::grant_everything`].
     pub fn create_admin(&self, user: &Userid, password: &str) -> Result<(), UserError> {
         self.add(user, password, None)?;
-        let path = self.directory.join("acl.cfg");
-        let _locked = self.lock(".acl.lck")?;
-        let mut text = read_text(&path)?;
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&format!("acl:1:/:{user}:Admin\n"));
-        Ok(config_file::replace(&path, text.as_bytes(), MODE_CONFIG)?)
+        self.grant_everything(user)
+    }
+
+    /// Lets a user do everything.
+    ///
+    /// # Errors
+    /// `acl.cfg` cannot be written.
+    pub fn grant_everything(&self, user: &Userid) -> Result<(), UserError> {
+        self.edit_acl(|text| {
+            let mut text = text.to_owned();
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("acl:1:/:{user}:Admin\n"));
+            text
+        })
     }
 
     /// Replaces the password of a user of realm `pbs`.
@@ -197,7 +205,7 @@ impl UserStore {
         })
     }
 
-    /// Removes a user, the user's tokens and their hashes. Rules in `acl.cfg` stay, as they name nobody then.
+    /// Removes a user and the user's tokens, with their hashes and their rights: a later user of that name starts with none.
     ///
     /// # Errors
     /// There is no such user.
@@ -212,6 +220,7 @@ impl UserStore {
             if config.section(user.as_str()).is_none() {
                 return Err(UserError::NotFound { user: user.clone() });
             }
+            self.edit_acl(|text| without_user(text, &of_user))?;
             config.sections.retain(|section| !of_user(&section.id));
             Ok(())
         })?;
@@ -309,6 +318,17 @@ impl UserStore {
         Ok(())
     }
 
+    fn edit_acl(&self, change: impl FnOnce(&str) -> String) -> Result<(), UserError> {
+        let path = self.directory.join("acl.cfg");
+        let _locked = self.lock(".acl.lck")?;
+        let before = read_text(&path)?;
+        let after = change(&before);
+        if after == before {
+            return Ok(());
+        }
+        Ok(config_file::replace(&path, after.as_bytes(), MODE_CONFIG)?)
+    }
+
     fn store_hash(&self, user: &Userid, password: &str) -> Result<(), UserError> {
         let made = hash::hash(password).map_err(|source| UserError::Hash {
             user: user.clone(),
@@ -340,6 +360,27 @@ impl UserStore {
         text.push(b'\n');
         Ok(config_file::replace(&path, &text, mode)?)
     }
+}
+
+/// The rules of `acl.cfg` (`acl:<propagate>:<path>:<who>,…:<role>,…`) without somebody; other lines stay as they are.
+fn without_user(text: &str, of_user: &dyn Fn(&str) -> bool) -> String {
+    let kept = |line: &str| {
+        let mut fields: Vec<&str> = line.split(':').collect();
+        let Some(who) = fields.get_mut(3) else {
+            return Some(line.to_owned());
+        };
+        let left = who
+            .split(',')
+            .filter(|id| !of_user(id.trim()))
+            .collect::<Vec<_>>()
+            .join(",");
+        if left.is_empty() {
+            return None;
+        }
+        *who = &left;
+        Some(fields.join(":"))
+    };
+    text.split_inclusive('\n').filter_map(kept).collect()
 }
 
 fn check_user(user: &Userid, password: &str) -> Result<(), UserError> {

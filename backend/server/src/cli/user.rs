@@ -105,10 +105,9 @@ pub(super) fn run(settings: &Settings, command: UserCommand) -> CliResult {
         UserCommand::List(args) => list(&users, &args)?,
         UserCommand::Add(args) => {
             let password = new_password(args.password_file.as_deref(), &args.user)?;
+            users.add(&args.user, &password, args.comment.as_deref())?;
             if args.admin {
-                users.create_admin(&args.user, &password)?;
-            } else {
-                users.add(&args.user, &password, args.comment.as_deref())?;
+                users.grant_everything(&args.user)?;
             }
             said(&args.user, "added", args.json)?;
         }

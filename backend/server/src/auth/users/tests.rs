@@ -171,6 +171,21 @@ fn the_first_administrator_gets_every_right() {
 }
 
 #[test]
+fn rights_go_with_the_user() {
+    let (directory, users) = store();
+    let acl = directory.path().join("acl.cfg");
+    users.create_admin(&user("ann@pbs"), "a good password").unwrap();
+    let rules =
+        "acl:1:/datastore:ann@pbs,bob@pbs:Audit\nacl:0:/system:ann@pbs!cicd:Audit\nacl:1:/:joann@pbs:Admin\n";
+    std::fs::write(&acl, std::fs::read_to_string(&acl).unwrap() + rules).unwrap();
+    users.remove(&user("ann@pbs")).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(&acl).unwrap(),
+        "acl:1:/datastore:bob@pbs:Audit\nacl:1:/:joann@pbs:Admin\n"
+    );
+}
+
+#[test]
 fn a_broken_file_keeps_the_last_good_users_and_is_not_written_over() {
     let (directory, users) = store();
     let ann = user("ann@pbs");
