@@ -87,7 +87,7 @@ fn about_facts(about: &AboutInfo) -> Html {
                 <dt>{ t!(devices) }</dt><dd class="mono">{ list(&about.devices) }</dd>
                 <dt>{ t!(fingerprint) }</dt><dd class="mono wrap">{ about.fingerprint.clone() }</dd>
             </dl>
-            <div class="cluster"><CopyButton text={about.fingerprint.clone()} label={t!(copy_fingerprint)} /><a class="btn btn-quiet" href="/api/v1/docs/">{ t!(api_docs) }</a></div>
+            <div class="cluster"><CopyButton text={about.fingerprint.clone()} label={t!(copy_fingerprint)} /><a class="btn btn-quiet" href="/api/docs/">{ t!(api_docs) }</a></div>
         </>
     }
 }

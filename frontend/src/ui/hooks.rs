@@ -135,7 +135,9 @@ pub fn use_title(title: &str) {
 
 /// The focus is neither in this element nor nowhere: a person has gone on, and must not be pulled back.
 pub fn focus_moved_elsewhere(node: &NodeRef) -> bool {
-    let active = web_sys::window().and_then(|w| w.document()).and_then(|d| d.active_element());
+    let active = web_sys::window()
+        .and_then(|w| w.document())
+        .and_then(|d| d.active_element());
     match (active, node.cast::<Element>()) {
         (Some(active), Some(element)) => active.tag_name() != "BODY" && !element.contains(Some(&active)),
         _ => false,
@@ -145,7 +147,11 @@ pub fn focus_moved_elsewhere(node: &NodeRef) -> bool {
 /// Gives the focus to the row with this `data-index`, if it is in the document.
 pub fn focus_index(node: &NodeRef, index: usize) -> bool {
     node.cast::<Element>()
-        .and_then(|n| n.query_selector(&format!("[data-index=\"{index}\"]")).ok().flatten())
+        .and_then(|n| {
+            n.query_selector(&format!("[data-index=\"{index}\"]"))
+                .ok()
+                .flatten()
+        })
         .and_then(|row| row.dyn_into::<HtmlElement>().ok())
         .is_some_and(|row| row.focus().is_ok())
 }

@@ -48,7 +48,12 @@ fn detail(health: &Health) -> String {
         .since
         .map(|at| t!(since, at = clock::time(at)))
         .unwrap_or_default();
-    let reason = health.database.reason.as_ref().map(|r| format!("{r}.")).unwrap_or_default();
+    let reason = health
+        .database
+        .reason
+        .as_ref()
+        .map(|r| format!("{r}."))
+        .unwrap_or_default();
     let waits = t!(
         spool_waits,
         rows = format::integer(health.spool.rows),
