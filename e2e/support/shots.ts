@@ -24,7 +24,7 @@ test('every page', async ({ page, server }, { project }) => {
 
   const api = await Api.signIn(page.context().request, server);
   const image = await api.onlyImage('image');
-  const running = await api.startRestore({ store: 'image', ...image, simulateLatencyMs: 2_000, parallel: 2 });
+  const running = await api.startRestore({ store: 'image', ...image, simulateLatencyMs: 900, parallel: 2 });
   const pages = [
     ['fleet', '/', 'fleet-grid'],
     ['store', '/store/golden', 'restore-open'],
@@ -41,8 +41,8 @@ test('every page', async ({ page, server }, { project }) => {
     if (name === 'job') await expect.poll(async () => (await api.job(running.id)).progress.bytes_done).toBeGreaterThan(0);
     await shot(name);
   }
-  await page.goto('/store/golden');
-  await page.getByTestId('restore-open').first().click();
-  await expect(page.getByTestId('restore-start')).toBeVisible();
+  await page.goto('/store/golden?snapshot=vm%2F100%2F2024-05-01T10:00:00Z');
+  await page.locator('[data-testid="restore-open"][data-file="drive-scsi0.img.fidx"]').click();
+  await expect(page.getByTestId('restore-plan')).toHaveAttribute('aria-busy', 'false');
   await shot('restore');
 });
