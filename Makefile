@@ -42,3 +42,6 @@ bootstrap-run bootstrap-test: bootstrap-%:
 	@sh backend/xtask/packages.sh $*
 	@command -v cargo >/dev/null || { \
 		echo 'cargo is missing; install Rust with rustup (https://rustup.rs) and run this again' >&2; exit 3; }
+	@# rustup may be told not to install the pinned toolchain by itself; this asks for it by name.
+	@cargo --version >/dev/null 2>&1 || { echo 'toolchain: installing the one rust-toolchain.toml names'; \
+		rustup toolchain install; }
