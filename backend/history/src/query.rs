@@ -1,5 +1,7 @@
 //! Reading the history.
 
+use std::collections::HashMap;
+
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -150,6 +152,21 @@ impl Database {
         );
         let records = self.bounded("read samples", query.fetch_all(&pool)).await?;
         records.into_iter().map(|record| record.point(job)).collect()
+    }
+
+    /// How many samples each of `jobs` has; jobs without any are left out.
+    pub async fn sample_counts(&self, jobs: &[Uuid]) -> Result<HashMap<Uuid, u64>, HistoryError> {
+        let pool = self.pool()?;
+        let query = sqlx::query!(
+            r#"SELECT job_id, count(*) AS "samples!" FROM job_sample WHERE job_id = ANY($1) GROUP BY job_id"#,
+            jobs
+        );
+        let records = self.bounded("count samples", query.fetch_all(&pool)).await?;
+        let rows = records.into_iter().map(|record| {
+            let samples = unsigned("job_sample", &record.job_id.to_string(), "count", record.samples)?;
+            Ok((record.job_id, samples))
+        });
+        rows.collect()
     }
 
     /// The datastores that have history, by name: more than exist, once some were removed.

@@ -202,6 +202,9 @@ async fn long_curve_keeps_its_peaks() {
         );
     }
     assert_eq!(database.samples(Uuid::now_v7(), 100).await.unwrap(), []);
+    let unsampled = Uuid::now_v7();
+    let counts = database.sample_counts(&[row.id, unsampled]).await.unwrap();
+    assert_eq!(counts, [(row.id, 5000)].into());
     recorder.stop().await;
     database.stop().await;
 }

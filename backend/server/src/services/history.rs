@@ -1,7 +1,7 @@
 //! Past restores, from PostgreSQL.
 
 use fleethold_api_types::{HistoryItem, HistoryQuery, HistorySamples, Page};
-use fleethold_history::{JobFilter, Machine, OutcomeFilter};
+use fleethold_history::{Database, HistoryError, JobFilter, Machine, OutcomeFilter};
 use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -47,14 +47,14 @@ pub async fn list(state: &AppState, query: HistoryQuery) -> ServiceResult<Page<H
         .spawn(async move {
             let page = database.jobs(&filter, cursor, limit).await?;
             let mut machines: HashMap<String, Option<Machine>> = HashMap::new();
-            let mut counts = HashMap::new();
             for job in &page.items {
                 if !machines.contains_key(&job.machine) {
                     machines.insert(job.machine.clone(), database.machine(&job.machine).await?);
                 }
-                counts.insert(job.id, database.samples(job.id, MAX_POINTS).await?.len() as u64);
             }
-            Ok::<_, fleethold_history::HistoryError>((page, machines, counts))
+            let ids: Vec<Uuid> = page.items.iter().map(|job| job.id).collect();
+            let counts = database.sample_counts(&ids).await?;
+            Ok::<_, HistoryError>((page, machines, counts))
         })
         .await??;
     let items = page
@@ -91,8 +91,8 @@ pub async fn get(state: &AppState, id: Uuid) -> ServiceResult<HistoryItem> {
                 return Ok(None);
             };
             let machine = database.machine(&row.machine).await?;
-            let samples = database.samples(id, MAX_POINTS).await?.len() as u64;
-            Ok::<_, fleethold_history::HistoryError>(Some((row, machine, samples)))
+            let samples = sample_count(&database, id).await?;
+            Ok::<_, HistoryError>(Some((row, machine, samples)))
         })
         .await??;
     let (row, machine, samples) = found
@@ -120,8 +120,8 @@ pub async fn samples(state: &AppState, id: Uuid, points: Option<u32>) -> Service
         .work
         .spawn(async move {
             let known = database.job(id).await?.is_some();
-            let total = database.samples(id, MAX_POINTS).await?.len() as u64;
-            Ok::<_, fleethold_history::HistoryError>((known, database.samples(id, points).await?, total))
+            let total = sample_count(&database, id).await?;
+            Ok::<_, HistoryError>((known, database.samples(id, points).await?, total))
         })
         .await??;
     if !known {
@@ -135,6 +135,10 @@ pub async fn samples(state: &AppState, id: Uuid, points: Option<u32>) -> Service
         samples: found.iter().map(|point| sample_of(&point.sample)).collect(),
         total,
     })
+}
+
+async fn sample_count(database: &Database, id: Uuid) -> Result<u64, HistoryError> {
+    Ok(database.sample_counts(&[id]).await?.remove(&id).unwrap_or(0))
 }
 
 /// A machine in words.
