@@ -32,7 +32,7 @@ pub fn problem_alert(props: &ProblemProps) -> Html {
     html! {
         <div class="alert" role="alert" data-code={props.problem.code.clone()} data-testid="problem">
             <Icon name="error" />
-            <h3>{ props.title.clone() }</h3>
+            <p class="alert-h">{ props.title.clone() }</p>
             <p>{ detail }</p>
             if let Some(retry) = &props.on_retry {
                 <div class="cluster">

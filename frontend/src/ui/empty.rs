@@ -25,7 +25,7 @@ pub fn empty(props: &EmptyProps) -> Html {
     html! {
         <div class="empty">
             <Icon name={props.icon} />
-            <h3>{ props.title.clone() }</h3>
+            <p class="empty-h">{ props.title.clone() }</p>
             if let Some(text) = &props.text {
                 <p>{ text.clone() }</p>
             }

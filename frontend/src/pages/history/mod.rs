@@ -31,7 +31,7 @@ pub fn database_banner() -> Html {
     else {
         return html! {};
     };
-    html! { <div class="alert" data-state="warning" role="status" data-testid="database-away"><Icon name="warn" /><h3>{ heading(health) }</h3><p>{ detail(health) }</p></div> }
+    html! { <div class="alert" data-state="warning" role="status" data-testid="database-away"><Icon name="warn" /><p class="alert-h">{ heading(health) }</p><p>{ detail(health) }</p></div> }
 }
 
 fn heading(health: &Health) -> &'static str {

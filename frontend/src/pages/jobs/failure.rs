@@ -26,7 +26,7 @@ pub fn failure(props: &FailureProps) -> Html {
         return html! {
             <div class="alert" data-state="warning" role="alert">
                 <Icon name="warn" />
-                <h3>{ t!(job_interrupted) }</h3>
+                <p class="alert-h">{ t!(job_interrupted) }</p>
                 <p>{ t!(interrupted_text, done = format::bytes(job.progress.bytes_done)) }</p>
             </div>
         };
@@ -35,7 +35,7 @@ pub fn failure(props: &FailureProps) -> Html {
     html! {
         <div class="alert" role="alert" data-testid="job-error" data-code={error.code.clone()}>
             <Icon name="error" />
-            <h3>{ cause(&error.code) }</h3>
+            <p class="alert-h">{ cause(&error.code) }</p>
             <p>{ error.message.clone() }</p>
             if error.chunk.is_some() || error.position.is_some() {
                 <p>

@@ -49,10 +49,10 @@ pub(super) fn detail(props: &DetailProps) -> Html {
             </div>
             <div class="panel-body stack">
                 if let Some(problem) = &entry.problem {
-                    <div class="alert" role="alert"><Icon name="error" /><h3>{ t!(manifest_damaged) }</h3><p>{ problem.clone() }</p></div>
+                    <div class="alert" role="alert"><Icon name="error" /><p class="alert-h">{ t!(manifest_damaged) }</p><p>{ problem.clone() }</p></div>
                 }
                 if !entry.finished {
-                    <div class="alert" data-state="warning"><Icon name="warn" /><h3>{ t!(unfinished) }</h3><p>{ t!(unfinished_text) }</p></div>
+                    <div class="alert" data-state="warning"><Icon name="warn" /><p class="alert-h">{ t!(unfinished) }</p><p>{ t!(unfinished_text) }</p></div>
                 }
                 <dl class="facts left">
                     { fact(t!(taken), Some(html! { { clock::date_time(entry.time) } })) }

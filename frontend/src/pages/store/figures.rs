@@ -30,7 +30,7 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
             if let Some(maintenance) = &row.maintenance {
                 <div class="alert" data-state="info">
                     <Icon name="maint" />
-                    <h3>{ t!(in_maintenance, mode = maintenance.mode) }</h3>
+                    <p class="alert-h">{ t!(in_maintenance, mode = maintenance.mode) }</p>
                     if let Some(message) = &maintenance.message {
                         <p>{ message.clone() }</p>
                     }
