@@ -90,7 +90,11 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), KeyError> {
             source,
         }
     };
-    let parent = path.parent().unwrap_or(Path::new("."));
+    // The parent of a bare name is the empty path, which nothing can be done with.
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
     fs::create_dir_all(parent).map_err(io("create the folder of"))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temp = parent.join(format!(".{name}.{}.tmp", uuid::Uuid::new_v4().simple()));
