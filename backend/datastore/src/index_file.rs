@@ -6,13 +6,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fleethold_format::digest::ChunkDigest;
+use fleethold_format::hash::Sha256;
 use fleethold_format::index::{
     DYNAMIC_ENTRY_LEN, DynamicEntry, DynamicHeader, FIXED_ENTRY_LEN, FixedHeader, INDEX_HEADER_LEN,
     IndexError,
 };
 use fleethold_format::manifest::ManifestFile;
 use fleethold_format::names::ArchiveKind;
-use sha2::{Digest, Sha256};
 
 use crate::error::DatastoreError;
 
@@ -299,7 +299,7 @@ impl IndexFile {
                 })?;
             }
         }
-        let actual: [u8; 32] = hasher.finalize().into();
+        let actual: [u8; 32] = hasher.finalize();
         match &self.expected {
             Some(expected) if expected.csum != actual => Err(DatastoreError::Checksum {
                 path: self.path.clone(),

@@ -13,11 +13,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fleethold_format::escape::escape;
+use fleethold_format::hash::Sha256;
 use fleethold_format::names::{Namespace, SnapshotPath};
 use fleethold_format::section_config::{Section, SectionConfig};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 
 use crate::error::DatastoreError;
 use crate::fs::Dir;

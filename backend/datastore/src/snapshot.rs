@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use fleethold_format::blob::check_crc;
 use fleethold_format::crypt::CryptKey;
+use fleethold_format::hash::Sha256;
 use fleethold_format::manifest::{Manifest, ManifestError, ManifestFile, SignatureCheck};
 use fleethold_format::names::{ArchiveName, Namespace, SnapshotPath};
-use sha2::{Digest, Sha256};
 
 use crate::error::DatastoreError;
 use crate::fs::Dir;
@@ -180,7 +180,7 @@ fn check_against(entry: &ManifestFile, raw: &[u8], path: PathBuf) -> Result<(), 
             actual: raw.len() as u64,
         });
     }
-    let actual: [u8; 32] = Sha256::digest(raw).into();
+    let actual = Sha256::digest(raw);
     if actual != entry.csum {
         return Err(DatastoreError::Checksum {
             path,

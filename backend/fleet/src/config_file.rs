@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use fleethold_format::hash::Sha256;
 use rustix::fs::{FlockOperation, flock};
-use sha2::{Digest, Sha256};
 
 use crate::clock;
 use crate::error::FleetError;
@@ -99,7 +99,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, FleetError> {
 /// SHA-256 of a file's bytes: the digest API clients send back to detect a change in between.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
+    Sha256::digest(bytes)
 }
 
 /// Replaces a file: temporary file beside it, fsync, rename, fsync of the directory. After a crash the file is the old one or the

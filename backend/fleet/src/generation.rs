@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fleethold_format::hash::Sha256;
 use fleethold_format::names::DatastoreName;
 use fleethold_format::section_config::{Section, SectionConfig};
-use sha2::{Digest, Sha256};
 
 use crate::error::ConfigProblem;
 use crate::maintenance::Maintenance;
@@ -203,5 +203,5 @@ fn section_hash(section: &Section) -> [u8; 32] {
         hasher.update(field.as_bytes());
         hasher.update(b"\n");
     }
-    hasher.finalize().into()
+    hasher.finalize()
 }

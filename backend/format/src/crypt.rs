@@ -5,13 +5,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::hash::Sha256;
 use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::pkcs5::pbkdf2_hmac;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::digest::ChunkDigest;
@@ -125,8 +125,7 @@ impl CryptKey {
             Sha256::new()
                 .chain_update(label)
                 .chain_update(self.id_key)
-                .finalize()
-                .into(),
+                .finalize(),
         )
     }
 

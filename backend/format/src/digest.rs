@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
+use crate::hash::Sha256;
 
 use crate::crypt::CryptKey;
 use crate::text::{lower_hex, quote, via_text};
@@ -25,7 +25,7 @@ pub struct DigestError {
 impl ChunkDigest {
     /// Digest of a chunk stored without encryption.
     pub fn of(plain: &[u8]) -> Self {
-        Self(Sha256::digest(plain).into())
+        Self(Sha256::digest(plain))
     }
 
     /// Digest of a chunk stored under `key`: equal data under different keys never collide.
@@ -34,8 +34,7 @@ impl ChunkDigest {
             Sha256::new()
                 .chain_update(plain)
                 .chain_update(key.id_key())
-                .finalize()
-                .into(),
+                .finalize(),
         )
     }
 

@@ -8,7 +8,7 @@ pub use fixed::{FIXED_ENTRY_LEN, FixedHeader};
 
 use std::sync::OnceLock;
 
-use sha2::{Digest, Sha256};
+use crate::hash::Sha256;
 
 use crate::MAX_CHUNK_PLAIN;
 use crate::crypt::CryptKey;
@@ -158,5 +158,5 @@ fn hash_zeros(mut remaining: u64, key: Option<&CryptKey>) -> ChunkDigest {
     if let Some(key) = key {
         hasher.update(key.id_key());
     }
-    ChunkDigest(hasher.finalize().into())
+    ChunkDigest(hasher.finalize())
 }

@@ -6,6 +6,7 @@
 //!
 //! | module | holds | source |
 //! |---|---|---|
+//! | [`hash`] | SHA-256 | everywhere |
 //! | [`digest`] | identity of a chunk | FORMAT.md §4 |
 //! | [`names`] | datastore, namespace, group, snapshot, archive, user | FORMAT.md §1 |
 //! | [`crypt`] | key, fingerprint, AES-256-GCM with a 16-byte IV | FORMAT.md §3, §4, §8 |
@@ -20,6 +21,7 @@ pub mod blob;
 pub mod crypt;
 pub mod digest;
 pub mod escape;
+pub mod hash;
 pub mod index;
 pub mod key_file;
 pub mod manifest;

@@ -9,6 +9,7 @@ use common::GOLDEN;
 use fleethold_format::blob::{BlobDecoder, MAX_BLOB_PLAIN};
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::digest::ChunkDigest;
+use fleethold_format::hash::Sha256;
 use fleethold_format::index::{
     DYNAMIC_ENTRY_LEN, DynamicEntry, DynamicHeader, FIXED_ENTRY_LEN, FixedHeader, INDEX_HEADER_LEN,
 };
@@ -16,7 +17,6 @@ use fleethold_format::key_file::{KeyFile, KeyFileError};
 use fleethold_format::manifest::{Manifest, SignatureCheck};
 use fleethold_format::names::{ArchiveKind, ArchiveName};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 fn key(file: &str) -> CryptKey {
     KeyFile::parse(&GOLDEN.read(file)).unwrap().unlock(None).unwrap()
@@ -78,7 +78,7 @@ fn index_entries(kind: ArchiveKind, raw: &[u8]) -> (Vec<(ChunkDigest, u64)>, [u8
         assert_eq!(entries.len() as u64, header.entry_count);
         (entries, header.csum)
     };
-    (entries, stored, Sha256::digest(body).into())
+    (entries, stored, Sha256::digest(body))
 }
 
 fn table(file: &str) -> Value {

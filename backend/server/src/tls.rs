@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fleethold_format::crypt::Fingerprint;
+use fleethold_format::hash::Sha256;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use sha2::{Digest as _, Sha256};
 
 use crate::auth::key_file::{self, KeyError};
 use crate::clock;
@@ -103,7 +103,7 @@ pub fn load(state_dir: &Path, own: Option<&OwnCertificate>, host: &str) -> Resul
 }
 
 fn fingerprint(certificate: &CertificateDer<'_>) -> String {
-    let digest: [u8; 32] = Sha256::digest(certificate).into();
+    let digest = Sha256::digest(certificate);
     Fingerprint(digest).to_string()
 }
 

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use fleethold_datastore::{Datastore, OpenSnapshot, SourceError};
 use fleethold_format::blob::BlobDecoder;
 use fleethold_format::crypt::{CryptKey, CryptMode};
+use fleethold_format::hash::Sha256;
 use fleethold_format::names::{ArchiveName, DatastoreName};
-use sha2::{Digest, Sha256};
 
 /// A copy of what `fixtures/golden.tar.zst` holds. It is unpacked once for each test binary; chunks are linked.
 pub(crate) fn golden() -> tempfile::TempDir {

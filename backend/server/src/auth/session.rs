@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use fleethold_format::hash::Sha256;
 use fleethold_format::names::{Authid, Userid};
 use moka::sync::Cache;
-use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
@@ -416,7 +416,7 @@ impl Sessions {
 
 /// Caches hold no secrets, only their digests.
 fn key_of(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret).into()
+    Sha256::digest(secret)
 }
 
 fn unauthorized(code: &'static str, text: &str) -> ServiceError {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
+use fleethold_format::hash::Sha256;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 /// The golden stores, unpacked once and only ever read.
 pub(crate) fn golden() -> &'static Path {

@@ -1,8 +1,8 @@
 //! Files as they are stored, and decoded.
 
+use fleethold_format::hash::Sha256;
 use reqwest::{Method, StatusCode, header};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use crate::client::Client;
 

@@ -300,8 +300,7 @@ pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
 
 /// SHA-256 of a file or a body in hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    use sha2::Digest as _;
-    hex::encode(sha2::Sha256::digest(bytes))
+    hex::encode(fleethold_format::hash::Sha256::digest(bytes))
 }
 
 /// One file of the golden store, with its expected digest.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use actix_web::http::header::{self, EntityTag, IfNoneMatch};
 use actix_web::{HttpResponse, web};
 use fleethold_api_types::{GroupEntry, NamespaceEntry, Page, SnapshotEntry, StoreRow};
+use fleethold_format::hash::Sha256;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::rights;
 use crate::auth::session::Caller;
