@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fleethold_format::blob::{BlobError, MAX_BLOB_PLAIN, check_crc, inspect};
 use fleethold_format::crypt::{CryptKey, CryptMode};
+use fleethold_format::hash::Sha256;
 use fleethold_format::manifest::ManifestFile;
 use fleethold_format::names::ArchiveName;
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -170,7 +170,7 @@ impl Blob {
         let plain = worker
             .decoder
             .decode_blob(&self.raw, mode, self.key.as_deref(), limit)?;
-        let digest = self.sha256.then(|| Sha256::digest(&plain).into());
+        let digest = self.sha256.then(|| Sha256::digest(&plain));
         Ok((plain, digest))
     }
 }
@@ -195,7 +195,7 @@ fn check(
             actual,
         });
     }
-    let actual: [u8; 32] = Sha256::digest(raw).into();
+    let actual = Sha256::digest(raw);
     if actual != file.csum {
         return Err(RestoreErrorKind::BlobCsum {
             expected: file.csum,

@@ -5,8 +5,8 @@
 //!     │  waits until the guarantee below holds        (FIFO over all jobs)       (never more than fits)
 //! ```
 //!
-//! * `used + idle ≤ total` at every moment: `used` is what jobs hold (chunk buffers, plans), `idle` is buffers kept
-//!   for the next chunk.
+//! * `used ≤ total` at every moment: what jobs may touch (chunk buffers, plans). Memory stands behind the part they
+//!   have touched, `real`; and `real + idle ≤ total`, where `idle` is buffers kept for the next chunk.
 //! * Waiters are served first come, first served. A job asks for one chunk at a time, so jobs take turns.
 //! * An ordered job (its reader may stop reading and keep its buffers) has a cap. A job is admitted only while the
 //!   plans and caps of all jobs plus the largest chunk of any unordered job fit, so every admitted job can always
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::buffers::{BufferKind, ChunkMemory, ChunkNeed};
 use crate::error::RestoreErrorKind;
-use queue::{Admission, Grant, State, Waiter};
+use queue::{Admission, Filled, Grant, State, Waiter};
 
 /// The smallest budget an engine starts with: one chunk of the largest legal size fits into it.
 pub const MIN_MEMORY_BYTES: u64 = 64 << 20;
@@ -31,11 +31,11 @@ pub const MIN_MEMORY_BYTES: u64 = 64 << 20;
 pub struct BudgetStats {
     /// The budget.
     pub total_bytes: u64,
-    /// Held by jobs now: chunk buffers and plans.
+    /// Reserved by jobs now: chunk buffers and plans.
     pub used_bytes: u64,
     /// Buffers kept for the next chunk.
     pub idle_bytes: u64,
-    /// The most that `used_bytes + idle_bytes` has ever been.
+    /// The most memory that plans and buffers, in use and idle, have ever stood for.
     pub high_water_bytes: u64,
     /// Jobs admitted.
     pub jobs: usize,
@@ -147,7 +147,7 @@ impl JobShare {
             let mut state = self.shared.state.lock();
             let free = state.admissions.is_empty() && state.waiters.is_empty();
             if free && state.below_cap(self.job, need) && state.fits(need, self.shared.total) {
-                Some(state.take(self.job, need, self.shared.total))
+                Some(state.take(self.job, need))
             } else {
                 None
             }
@@ -178,16 +178,28 @@ impl Drop for JobShare {
 }
 
 impl Shared {
-    /// Gives memory back; the buffer is kept for the next chunk when it fits.
-    pub(crate) fn release(self: &Arc<Self>, job: u64, bytes: u64, kind: BufferKind, buffer: Vec<u8>) {
+    /// Memory for a buffer that is accounted for.
+    pub(crate) fn fill(&self, kind: BufferKind, bytes: usize) -> Vec<u8> {
+        let filled = self.state.lock().fill(kind, bytes, self.total);
+        match filled {
+            Filled::Idle(buffer) => buffer,
+            Filled::New { surplus } => {
+                // First give memory back, then ask for more.
+                drop(surplus);
+                match kind {
+                    BufferKind::Encoded => Vec::with_capacity(bytes),
+                    BufferKind::Plain => vec![0; bytes],
+                }
+            }
+        }
+    }
+
+    /// Gives memory back; the buffer, if it was ever filled, is kept for the next chunk when it fits.
+    pub(crate) fn release(self: &Arc<Self>, job: u64, bytes: u64, kind: BufferKind, buffer: Option<Vec<u8>>) {
         let surplus = {
             let mut state = self.state.lock();
             state.give_back(job, bytes);
-            let room = self
-                .total
-                .saturating_sub(state.used)
-                .saturating_sub(state.idle.bytes());
-            state.idle.put(kind, buffer, room)
+            buffer.and_then(|buffer| state.empty(kind, bytes, buffer, self.total))
         };
         drop(surplus);
         self.pump();

@@ -49,58 +49,58 @@ pub(crate) struct ChunkMemory {
 }
 
 /// A buffer whose bytes count against the budget until it is dropped.
+///
+/// The memory behind it is taken at its first use: a thread that decodes one chunk after the other then goes on in
+/// the buffer it has just left, whose pages are mapped and warm, however many chunks are on their way.
 pub(crate) struct PooledBuf {
     kind: BufferKind,
     bytes: usize,
-    buffer: Vec<u8>,
+    /// `None` until the first use.
+    buffer: Option<Vec<u8>>,
     job: u64,
     home: Arc<Shared>,
 }
 
 impl PooledBuf {
-    pub(crate) fn new(
-        kind: BufferKind,
-        bytes: usize,
-        idle: Option<Vec<u8>>,
-        job: u64,
-        home: &Arc<Shared>,
-    ) -> Self {
-        let buffer = idle.unwrap_or_else(|| match kind {
-            BufferKind::Encoded => Vec::with_capacity(bytes),
-            BufferKind::Plain => vec![0; bytes],
-        });
+    pub(crate) fn new(kind: BufferKind, bytes: usize, job: u64, home: &Arc<Shared>) -> Self {
         Self {
             kind,
             bytes,
-            buffer,
+            buffer: None,
             job,
             home: Arc::clone(home),
         }
     }
 
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        let (home, kind, bytes) = (&self.home, self.kind, self.bytes);
+        self.buffer.get_or_insert_with(|| home.fill(kind, bytes))
+    }
+
     /// Lends the vector out (to a chunk source); its bytes stay accounted for.
     pub(crate) fn lend(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.buffer)
+        std::mem::take(self.buffer())
     }
 
     /// Takes a lent vector back.
     pub(crate) fn restore(&mut self, buffer: Vec<u8>) {
-        self.buffer = buffer;
+        self.buffer = Some(buffer);
     }
 
     /// The first `len` bytes; fewer when the buffer is shorter.
     pub(crate) fn prefix(&self, len: usize) -> &[u8] {
-        self.buffer.get(..len).unwrap_or(&self.buffer)
+        let content = self.content();
+        content.get(..len).unwrap_or(content)
     }
 
     /// The first `len` bytes to write to; `None` when the buffer is shorter.
     pub(crate) fn prefix_mut(&mut self, len: usize) -> Option<&mut [u8]> {
-        self.buffer.get_mut(..len)
+        self.buffer().get_mut(..len)
     }
 
-    /// The whole content.
+    /// The whole content; empty before the first use.
     pub(crate) fn content(&self) -> &[u8] {
-        &self.buffer
+        self.buffer.as_deref().unwrap_or_default()
     }
 }
 
@@ -108,11 +108,14 @@ impl Drop for PooledBuf {
     fn drop(&mut self) {
         if self.bytes > 0 {
             // A buffer that came back exchanged for another is not worth keeping.
-            let buffer = if self.buffer.capacity() == self.bytes {
-                self.lend()
-            } else {
-                Vec::new()
+            let keep = |buffer: Vec<u8>| {
+                if buffer.capacity() == self.bytes {
+                    buffer
+                } else {
+                    Vec::new()
+                }
             };
+            let buffer = self.buffer.take().map(keep);
             self.home.release(self.job, self.bytes as u64, self.kind, buffer);
         }
     }

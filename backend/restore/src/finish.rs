@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
+use fleethold_format::hash::Sha256;
 
 use crate::clock;
 use crate::error::{Failure, RestoreErrorKind};
@@ -90,7 +90,7 @@ fn read_back(sink: &Sink, size: u64) -> Result<[u8; 32], TargetError> {
         hasher.update(part.get(..read).unwrap_or_default());
         at += read as u64;
     }
-    Ok(hasher.finalize().into())
+    Ok(hasher.finalize())
 }
 
 fn short(sink: &Sink, expected: u64, actual: u64) -> TargetError {

@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fleethold_format::hash::Sha256;
 use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 
 use crate::buffers::{ChunkMemory, ChunkNeed};
@@ -150,7 +150,7 @@ pub(crate) async fn run(
         }
     }
     walker.finish()?;
-    Ok(hasher.map(|hasher| hasher.finalize().into()))
+    Ok(hasher.map(|hasher| hasher.finalize()))
 }
 
 async fn decode(job: Arc<Job>, fetched: Fetched) -> Result<(Decoded, Spent), Failure> {

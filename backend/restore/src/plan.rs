@@ -17,10 +17,10 @@ use fleethold_datastore::{IndexEntry, IndexFile};
 use fleethold_format::MAX_CHUNK_PLAIN;
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::digest::ChunkDigest;
+use fleethold_format::hash::Sha256;
 use fleethold_format::index::zero_digest;
 use fleethold_format::names::ArchiveKind;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::error::PlanError;
 use table::Table;
@@ -250,7 +250,7 @@ impl IndexHasher {
     }
 
     pub(crate) fn finish(self) -> [u8; 32] {
-        self.hasher.finalize().into()
+        self.hasher.finalize()
     }
 }
 

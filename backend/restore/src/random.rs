@@ -65,7 +65,9 @@ pub(crate) async fn run(job: &Arc<Job>, books: &mut Books) -> Result<(), Failure
     let mut reserving: Reserving = Fuse::terminated();
     let mut fetches: JoinSet<Result<Fetched, Failure>> = JoinSet::new();
     let mut work: FuturesUnordered<Working> = FuturesUnordered::new();
-    let work_ahead = job.pool.threads() * 2;
+    // As many chunks may wait for a CPU thread as may be on their way: else the threads run dry while a burst of
+    // fetches waits for a slow source. The memory budget bounds the sum.
+    let work_ahead = job.parallel.max(job.pool.threads() * 2);
     loop {
         let room = match job.parallel {
             1 => fetches.is_empty() && work.is_empty(),

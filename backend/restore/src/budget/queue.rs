@@ -14,6 +14,8 @@ const LARGEST_CHUNK_BYTES: u64 = 36 << 20;
 #[derive(Default)]
 pub(super) struct State {
     pub(super) used: u64,
+    /// The part of `used` behind which memory stands: plans, and buffers that were touched.
+    pub(super) real: u64,
     pub(super) high_water: u64,
     pub(super) idle: IdleBuffers,
     pub(super) jobs: HashMap<u64, Job>,
@@ -54,13 +56,16 @@ pub(super) enum Grant {
     },
 }
 
-/// A granted chunk before its missing buffers are allocated, which happens outside the lock.
+/// A granted chunk.
 pub(super) struct Granted {
     job: u64,
     need: ChunkNeed,
-    encoded: Option<Vec<u8>>,
-    plain: Option<Vec<u8>>,
-    surplus: Vec<Vec<u8>>,
+}
+
+/// Where the memory of a buffer comes from.
+pub(super) enum Filled {
+    Idle(Vec<u8>),
+    New { surplus: Vec<Vec<u8>> },
 }
 
 impl State {
@@ -91,7 +96,7 @@ impl State {
         let waiter = self.waiters.remove(index)?;
         Some(Grant::Chunk {
             reply: waiter.reply,
-            granted: self.take(job, need, total),
+            granted: self.take(job, need),
         })
     }
 
@@ -124,11 +129,7 @@ impl State {
         let job = self.next_job;
         self.next_job += 1;
         self.used += admission.need.fixed_bytes;
-        drop(
-            self.idle
-                .evict((self.used + self.idle.bytes()).saturating_sub(total)),
-        );
-        self.mark();
+        drop(self.grow(admission.need.fixed_bytes, total));
         self.jobs.insert(
             job,
             Job {
@@ -155,25 +156,47 @@ impl State {
         self.used.saturating_add(need.bytes()) <= total
     }
 
-    /// Accounts for a chunk and takes the idle buffers it can use.
-    pub(super) fn take(&mut self, job: u64, need: ChunkNeed, total: u64) -> Granted {
-        let encoded = self.idle.take(BufferKind::Encoded, need.encoded);
-        let plain = self.idle.take(BufferKind::Plain, need.plain);
+    /// Accounts for a chunk.
+    pub(super) fn take(&mut self, job: u64, need: ChunkNeed) -> Granted {
         self.used += need.bytes();
         if let Some(entry) = self.jobs.get_mut(&job) {
             entry.held += need.bytes();
         }
+        Granted { job, need }
+    }
+
+    /// Memory for a buffer that is accounted for: an idle one, or else what has to be freed before one is allocated.
+    pub(super) fn fill(&mut self, kind: BufferKind, bytes: usize, total: u64) -> Filled {
+        if let Some(buffer) = self.idle.take(kind, bytes) {
+            self.real += bytes as u64;
+            return Filled::Idle(buffer);
+        }
+        Filled::New {
+            surplus: self.grow(bytes as u64, total),
+        }
+    }
+
+    /// Keeps a buffer that came back when it fits, else hands it back to be freed.
+    pub(super) fn empty(
+        &mut self,
+        kind: BufferKind,
+        bytes: u64,
+        buffer: Vec<u8>,
+        total: u64,
+    ) -> Option<Vec<u8>> {
+        self.real = self.real.saturating_sub(bytes);
+        let room = total.saturating_sub(self.real + self.idle.bytes());
+        self.idle.put(kind, buffer, room)
+    }
+
+    /// More memory is real from now on; answers the idle buffers that make room for it.
+    fn grow(&mut self, bytes: u64, total: u64) -> Vec<Vec<u8>> {
+        self.real += bytes;
         let surplus = self
             .idle
-            .evict((self.used + self.idle.bytes()).saturating_sub(total));
-        self.mark();
-        Granted {
-            job,
-            need,
-            encoded,
-            plain,
-            surplus,
-        }
+            .evict((self.real + self.idle.bytes()).saturating_sub(total));
+        self.high_water = self.high_water.max(self.real + self.idle.bytes());
+        surplus
     }
 
     /// Accounts for memory of a job that came back.
@@ -194,31 +217,20 @@ impl State {
         };
         entry.left = true;
         self.used = self.used.saturating_sub(entry.need.fixed_bytes);
+        self.real = self.real.saturating_sub(entry.need.fixed_bytes);
         entry.need.fixed_bytes = 0;
         if entry.held == 0 {
             self.jobs.remove(&job);
         }
     }
-
-    fn mark(&mut self) {
-        self.high_water = self.high_water.max(self.used + self.idle.bytes());
-    }
 }
 
 impl Granted {
-    /// Allocates the buffers that were not idle.
+    /// The chunk's buffers, which take memory when they are first used.
     pub(super) fn finish(self, shared: &Arc<Shared>) -> ChunkMemory {
-        // First give memory back, then ask for more.
-        drop(self.surplus);
         ChunkMemory {
-            encoded: PooledBuf::new(
-                BufferKind::Encoded,
-                self.need.encoded,
-                self.encoded,
-                self.job,
-                shared,
-            ),
-            plain: PooledBuf::new(BufferKind::Plain, self.need.plain, self.plain, self.job, shared),
+            encoded: PooledBuf::new(BufferKind::Encoded, self.need.encoded, self.job, shared),
+            plain: PooledBuf::new(BufferKind::Plain, self.need.plain, self.job, shared),
         }
     }
 }

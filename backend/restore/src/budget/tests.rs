@@ -52,8 +52,8 @@ fn chunks_wait_in_order_and_nobody_overtakes() {
     );
     assert!(one.try_reserve(need(1)).is_none());
     drop(held.next());
-    let memory = now(large.as_mut()).expect("its turn").expect("memory");
-    assert_eq!(memory.plain.content().len(), 8 * MIB);
+    let mut memory = now(large.as_mut()).expect("its turn").expect("memory");
+    assert!(memory.plain.prefix_mut(8 * MIB).is_some());
     drop(held.next());
     now(small.as_mut()).expect("its turn").expect("memory");
     drop((held, memory));
@@ -96,19 +96,33 @@ fn granted_memory_nobody_takes_comes_back() {
 fn idle_buffers_are_used_again_and_never_exceed_the_budget() {
     let budget = budget(64);
     let share = admitted(&budget, job(0, 4, false));
-    let memory = now(share.reserve(need(4))).expect("at once").expect("memory");
-    let place = memory.plain.content().as_ptr();
-    drop(memory);
+    // Where the plain buffer of a chunk lies, once both of its buffers were used.
+    let touch = |mut memory: ChunkMemory| {
+        let encoded = memory.encoded.lend();
+        memory.encoded.restore(encoded);
+        memory.plain.prefix_mut(1).expect("a buffer").as_ptr()
+    };
+    let chunk = |mib| now(share.reserve(need(mib))).expect("at once").expect("memory");
+    let place = touch(chunk(4));
     assert_eq!(budget.stats().idle_bytes, need(4).bytes());
-    let memory = now(share.reserve(need(4))).expect("at once").expect("memory");
-    assert_eq!(memory.plain.content().as_ptr(), place, "the same buffer");
-    drop(memory);
-    let _all = now(share.reserve(need(32))).expect("at once").expect("memory");
+    drop(chunk(4));
+    assert_eq!(touch(chunk(4)), place, "the same buffer");
+    let large = chunk(32);
+    let stats = budget.stats();
+    assert_eq!(
+        (stats.used_bytes, stats.idle_bytes),
+        (64 << 20, need(4).bytes()),
+        "untouched"
+    );
+    touch(large);
     let stats = budget.stats();
     assert_eq!(
         (stats.used_bytes, stats.idle_bytes, stats.high_water_bytes),
-        (64 << 20, 0, 64 << 20)
+        (0, 64 << 20, 64 << 20)
     );
+    touch(chunk(4));
+    let stats = budget.stats();
+    assert_eq!((stats.used_bytes, stats.high_water_bytes), (0, 64 << 20));
 }
 
 #[test]

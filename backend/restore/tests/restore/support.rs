@@ -8,6 +8,7 @@ use fleethold_datastore::{ChunkSource, IndexFile, MemorySource};
 use fleethold_format::blob::{BlobEncoder, EncodeOptions};
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::digest::ChunkDigest;
+use fleethold_format::hash::Sha256;
 use fleethold_format::index::{DynamicEntry, DynamicHeader, FixedHeader, zero_digest};
 use fleethold_format::manifest::ManifestFile;
 use fleethold_format::names::{ArchiveName, Namespace, SnapshotPath};
@@ -15,7 +16,6 @@ use fleethold_restore::{
     EngineConfig, Progress, RestoreEngine, RestoreError, RestoreIdentity, RestorePlan, RestoreReport,
     RestoreRequest, Sink, StreamReceiver, StreamSink,
 };
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -110,7 +110,7 @@ impl Image {
                 Cut::Dynamic(_) => entries.extend_from_slice(&DynamicEntry { end, digest }.encode()),
             }
         }
-        let csum: [u8; 32] = Sha256::digest(&entries).into();
+        let csum = Sha256::digest(&entries);
         let uuid = uuid::Uuid::nil();
         let (header, name) = match cut {
             Cut::Fixed(chunk_size) => {
@@ -207,7 +207,7 @@ pub(crate) async fn read_all(mut receiver: StreamReceiver) -> Result<Vec<u8>, St
 }
 
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    ChunkDigest(Sha256::digest(bytes).into()).to_string()
+    ChunkDigest(Sha256::digest(bytes)).to_string()
 }
 
 /// Names in a directory, sorted.
