@@ -1,8 +1,8 @@
 //! The server from its start to its end.
 //!
 //! ```text
-//! secrets, TLS, users ─▶ tasks and records (interrupted ones settled) ─▶ fleet ─▶ database (may be away) ─▶ actors
-//!    ─▶ listener ─▶ ready file … signal ─▶ feed closed ─▶ restores interrupted, on disk ─▶ listener ─▶ database
+//! port bound ─▶ secrets, TLS, users, tasks ─▶ database (may be away) ─▶ interrupted restores settled ─▶ fleet, actors
+//!    ─▶ requests answered ─▶ ready file … signal ─▶ feed closed ─▶ restores interrupted, on disk ─▶ listener ─▶ database
 //! ```
 
 use std::io::Write as _;
@@ -91,73 +91,142 @@ async fn serve(
     stop: &CancellationToken,
     work: runtime::Handle,
 ) -> anyhow::Result<()> {
-    let state_dir = settings.state_dir.clone();
-    for folder in [&settings.state_dir, &settings.config_dir, &settings.run_dir] {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    let node = node_name();
-    let own = match (&settings.tls_cert, &settings.tls_key) {
-        (Some(certificate), Some(key)) => Some(OwnCertificate {
-            certificate: certificate.clone(),
-            key: key.clone(),
-        }),
-        _ => None,
-    };
-    let identity = tls::load(&state_dir, own.as_ref(), &node)?;
-    let users = Arc::new(UserStore::open(&settings.config_dir)?);
-    sessions::first_start(&users, &state_dir)?;
-    let sessions = Sessions::new(
-        users,
-        TicketKey::load_or_create(&settings.config_dir)?,
-        CsrfKey::load_or_create(&settings.config_dir)?,
-    );
-
-    let targets = Arc::new(Targets::open(&settings.restore_roots, &settings.allow_devices)?);
-    let task_folder = state_dir.join("tasks");
-    let tasks = Arc::new(
-        TaskFiles::open(&task_folder, &node)
-            .with_context(|| format!("cannot open the tasks in {}", task_folder.display()))?,
-    );
-    let records = JobRecords::open(&task_folder).context("cannot open the records of restores")?;
-    let engine = RestoreEngine::new(EngineConfig {
-        memory_bytes: settings.memory_bytes,
-        cpu_threads: settings.cpu_threads,
-    })?;
+    // What can fail for a reason outside of us comes before anything that has to be stopped again.
+    let ground = Ground::prepare(settings)?;
+    let settings = &ground.settings;
 
     let database = {
         let config = match &settings.database_url {
             Some(url) => DatabaseConfig::External(url.clone()),
             None => DatabaseConfig::Private {
-                state_dir: state_dir.clone(),
+                state_dir: settings.state_dir.clone(),
             },
         };
         let _inside = work.enter();
         Database::start(config)
     };
-    let machine = Machine::detect(&state_dir);
+    let machine = Machine::detect(&settings.state_dir);
     let recorder = work
         .spawn(Recorder::start(
-            RecorderConfig::in_state_dir(&state_dir),
+            RecorderConfig::in_state_dir(&settings.state_dir),
             machine.clone(),
             Arc::clone(&database),
         ))
-        .await??;
+        .await?;
+    let served = match &recorder {
+        Ok(recorder) => {
+            let history = History {
+                recorder: Arc::clone(recorder),
+                machine,
+                memory_bytes: settings.memory_bytes,
+            };
+            answer(ground, options, stop, &work, Arc::clone(&database), history).await
+        }
+        Err(_) => Ok(()),
+    };
+    // Whatever happened: no PostgreSQL of ours stays behind.
+    let recorder = work
+        .spawn(async move {
+            if let Ok(recorder) = &recorder {
+                recorder.stop().await;
+            }
+            database.stop().await;
+            recorder.map(drop)
+        })
+        .await?;
+    served?;
+    recorder?;
+    tracing::info!("stopped");
+    Ok(())
+}
 
+/// What a server stands on and what needs no end.
+struct Ground {
+    settings: Settings,
+    listener: TcpListener,
+    node: String,
+    identity: tls::Identity,
+    sessions: Sessions,
+    targets: Arc<Targets>,
+    tasks: Arc<TaskFiles>,
+    records: JobRecords,
+    engine: RestoreEngine,
+}
+
+impl Ground {
+    fn prepare(settings: Settings) -> anyhow::Result<Self> {
+        let wanted = settings.listen;
+        let listener = TcpListener::bind(wanted).with_context(|| format!("cannot listen on {wanted}"))?;
+        let state_dir = &settings.state_dir;
+        for folder in [state_dir, &settings.config_dir, &settings.run_dir] {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        let node = node_name();
+        let own = match (&settings.tls_cert, &settings.tls_key) {
+            (Some(certificate), Some(key)) => Some(OwnCertificate {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+            _ => None,
+        };
+        let identity = tls::load(state_dir, own.as_ref(), &node)?;
+        let users = Arc::new(UserStore::open(&settings.config_dir)?);
+        sessions::first_start(&users, state_dir)?;
+        let sessions = Sessions::new(
+            users,
+            TicketKey::load_or_create(&settings.config_dir)?,
+            CsrfKey::load_or_create(&settings.config_dir)?,
+        );
+        let task_folder = state_dir.join("tasks");
+        let tasks = TaskFiles::open(&task_folder, &node)
+            .with_context(|| format!("cannot open the tasks in {}", task_folder.display()))?;
+        Ok(Self {
+            listener,
+            node,
+            identity,
+            sessions,
+            targets: Arc::new(Targets::open(&settings.restore_roots, &settings.allow_devices)?),
+            tasks: Arc::new(tasks),
+            records: JobRecords::open(&task_folder).context("cannot open the records of restores")?,
+            engine: RestoreEngine::new(EngineConfig {
+                memory_bytes: settings.memory_bytes,
+                cpu_threads: settings.cpu_threads,
+            })?,
+            settings,
+        })
+    }
+}
+
+/// From the first actor to the last: answers requests until a signal or `stop`.
+async fn answer(
+    ground: Ground,
+    options: ServeOptions,
+    stop: &CancellationToken,
+    work: &runtime::Handle,
+    database: Arc<Database>,
+    history: History,
+) -> anyhow::Result<()> {
+    let Ground {
+        settings,
+        listener,
+        node,
+        identity,
+        sessions,
+        targets,
+        tasks,
+        records,
+        engine,
+    } = ground;
     let views = Arc::new(Views {
         fleet: Fleet::open(&settings.config_dir),
         stores: StoreTable::default(),
         jobs: crate::jobs::table::JobTable::default(),
-        database: Arc::clone(&database),
-        recorder: Arc::clone(&recorder),
+        database,
+        recorder: Arc::clone(&history.recorder),
         downloads: Downloads::default(),
         feed: events::FeedStats::default(),
     });
-    let history = History {
-        recorder: Arc::clone(&recorder),
-        machine,
-        memory_bytes: settings.memory_bytes,
-    };
-    settle_interrupted(&records, &targets, &views, &history, &work).await?;
+    settle_interrupted(&records, &targets, &views, &history, work).await?;
 
     let fleet = FleetActor::new(Arc::clone(&views), settings.cpu_threads.clamp(1, 4)).start();
     fleet
@@ -200,7 +269,7 @@ async fn serve(
         started_at: clock::now(),
         settings,
     });
-    let (server, address) = listen(state.clone(), identity.config)?;
+    let (server, address) = listen(listener, state.clone(), identity.config)?;
     let handle = server.handle();
     let listening = actix_web::rt::spawn(server);
     announce(&state, address, &options)?;
@@ -225,12 +294,6 @@ async fn serve(
     handle.stop(true).await;
     listening.await?.context("the listener failed")?;
     fleet.do_send(fleet::Stop);
-    work.spawn(async move {
-        recorder.stop().await;
-        database.stop().await;
-    })
-    .await?;
-    tracing::info!("stopped");
     Ok(())
 }
 
@@ -257,11 +320,10 @@ async fn settle_interrupted(
 }
 
 fn listen(
+    listener: TcpListener,
     state: web::Data<AppState>,
     tls: rustls::ServerConfig,
 ) -> anyhow::Result<(actix_web::dev::Server, SocketAddr)> {
-    let wanted = state.settings.listen;
-    let listener = TcpListener::bind(wanted).with_context(|| format!("cannot listen on {wanted}"))?;
     let address = listener.local_addr()?;
     let workers = state.settings.cpu_threads.clamp(2, 8);
     let server = HttpServer::new(move || {

@@ -11,5 +11,6 @@ mod check;
 mod damage;
 mod golden;
 mod harness;
+mod places;
 mod refusals;
 mod restore;
