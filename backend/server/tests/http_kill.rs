@@ -1,4 +1,5 @@
-//! `kill -9` of the real binary in the middle of a restore: the next start says what happened, with what was done.
+//! `kill -9` of the real binary and of its PostgreSQL in the middle of a restore: nothing is lost, and what happened
+//! is said.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -10,8 +11,12 @@ mod support;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
-use support::{Ground, Server, eventually, image};
+use support::{Api, Ground, IMAGE_SHA256, Server, eventually, image};
+
+/// A database that is not there.
+const NO_DATABASE: [&str; 2] = ["--database-url", "postgres://nobody@127.0.0.1:1/none"];
 
 struct Process(Child);
 
@@ -23,19 +28,14 @@ impl Drop for Process {
     }
 }
 
-async fn launch(ground: &Ground) -> (Process, Server) {
+async fn launch(ground: &Ground, options: &[&str]) -> (Process, Server) {
     let ready_file = ground.path("ready.json");
     if ready_file.exists() {
         fs::remove_file(&ready_file).unwrap();
     }
     let child = Command::new(env!("CARGO_BIN_EXE_fleethold"))
-        .args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--database-url",
-            "postgres://nobody@127.0.0.1:1/none",
-        ])
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .args(options)
         .arg("--state-dir")
         .arg(ground.path("state"))
         .arg("--ready-file")
@@ -66,7 +66,7 @@ async fn launch(ground: &Ground) -> (Process, Server) {
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_in_the_middle_of_a_restore() {
     let ground = Ground::new();
-    let (mut process, server) = launch(&ground).await;
+    let (mut process, server) = launch(&ground, &NO_DATABASE).await;
     let api = server.client().await;
     let mut slow = image(json!({"kind": "file", "path": "slow.raw"}));
     slow["simulate_latency_ms"] = 500.into();
@@ -97,7 +97,7 @@ async fn killed_in_the_middle_of_a_restore() {
         parts()
     );
 
-    let (_process, server) = launch(&ground).await;
+    let (_process, server) = launch(&ground, &NO_DATABASE).await;
     let api = server.client().await;
     let job = api.json(&format!("/api/v1/restores/{id}")).await;
     assert_eq!(job["state"], "interrupted", "{job}");
@@ -116,4 +116,85 @@ async fn killed_in_the_middle_of_a_restore() {
         .restore(&image(json!({"kind": "file", "path": "slow.raw"})))
         .await;
     assert_eq!(api.ended(again["id"].as_str().unwrap()).await["state"], "ok");
+}
+
+/// The restore's row in the history, once it is in `state`.
+async fn past(api: &Api, id: &str, state: &str) -> Value {
+    eventually("the restore in the history", || async {
+        let reply = api.get(&format!("/api/v1/history/{id}")).await;
+        let item: Value = (reply.status() == StatusCode::OK)
+            .then_some(reply)?
+            .json()
+            .await
+            .ok()?;
+        (item["job"]["state"] == state).then_some(item)
+    })
+    .await
+}
+
+async fn database_is(api: &Api, state: &str) {
+    eventually("the state of the database", || async {
+        (api.json("/api/v1/health").await["database"]["state"] == state).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_and_then_the_server_killed_in_the_middle_of_restores() {
+    let ground = Ground::new();
+    let (mut process, server) = launch(&ground, &[]).await;
+    let api = server.client().await;
+    database_is(&api, "ready").await;
+    let slow = |latency: u64| {
+        let mut body = image(json!({"kind": "null"}));
+        body["simulate_latency_ms"] = latency.into();
+        body["parallel"] = 1.into();
+        body
+    };
+    let id = api.restore(&slow(700)).await["id"].as_str().unwrap().to_owned();
+    eventually("progress", || async {
+        let job = api.json(&format!("/api/v1/restores/{id}")).await;
+        (job["progress"]["bytes_done"].as_u64()? > 0).then_some(())
+    })
+    .await;
+    let postmaster = || {
+        let text = fs::read_to_string(ground.path("state/pg/data/postmaster.pid")).ok()?;
+        text.lines()
+            .next()?
+            .parse::<i32>()
+            .ok()
+            .and_then(rustix::process::Pid::from_raw)
+    };
+    let killed = postmaster().unwrap();
+    rustix::process::kill_process(killed, rustix::process::Signal::KILL).unwrap();
+    let job = api.ended(&id).await;
+    assert_eq!(
+        (&job["state"], &job["totals"]["sha256"]),
+        (&json!("ok"), &json!(IMAGE_SHA256))
+    );
+    eventually("a PostgreSQL started anew", || async {
+        postmaster().filter(|pid| *pid != killed)
+    })
+    .await;
+    database_is(&api, "ready").await;
+    past(&api, &id, "ok").await;
+    eventually("all samples, from before and after", || async {
+        let samples = api.json(&format!("/api/v1/history/{id}/samples")).await;
+        let last = samples["samples"].as_array()?.last()?["bytes_done"].clone();
+        (last == 30_015_488).then_some(())
+    })
+    .await;
+
+    let lasting = api.restore(&slow(10_000)).await["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    past(&api, &lasting, "running").await;
+    process.0.kill().unwrap();
+    process.0.wait().unwrap();
+    let (_process, server) = launch(&ground, &[]).await;
+    let api = server.client().await;
+    let item = past(&api, &lasting, "interrupted").await;
+    assert_eq!(item["job"]["error"]["code"], "interrupted");
+    past(&api, &id, "ok").await;
 }
