@@ -132,6 +132,10 @@ impl Dir {
         let fd = match open_beneath(self.fd(), name, false) {
             Ok(fd) => fd,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A link: it is never followed.
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                return Err(DatastoreError::NotAFile { path: full });
+            }
             Err(error) => return Err(DatastoreError::io("open", full)(error)),
         };
         let file = File::from(fd);

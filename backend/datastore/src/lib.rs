@@ -33,7 +33,7 @@ pub use error::DatastoreError;
 pub use index_file::{IndexEntry, IndexFile};
 pub use list::{FileInfo, Group, SnapshotInfo};
 pub use lock::{LockNote, PbsHost};
-pub use snapshot::OpenSnapshot;
+pub use snapshot::{OpenSnapshot, StoredFile};
 pub use source::{ChunkSource, SourceError, SourceErrorKind};
 pub use sources::{FaultySource, LocalSource, MemorySource, RecordingSource, ThrottledSource};
 pub use store::{Datastore, Usage};

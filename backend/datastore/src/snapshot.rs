@@ -1,5 +1,6 @@
-//! A snapshot whose manifest was read: the only way to its files.
+//! A snapshot whose manifest was read: the only way to the content of its files.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use fleethold_format::blob::check_crc;
@@ -29,7 +30,42 @@ pub struct OpenSnapshot {
     lock: SnapshotLock,
 }
 
+/// A file of a snapshot as it is stored, which nobody has checked. As long as it lives a running PBS does not remove
+/// the snapshot.
+#[derive(Debug)]
+pub struct StoredFile {
+    /// Open for reading, at its start.
+    pub file: File,
+    /// Length in bytes.
+    pub len: u64,
+    _lock: SnapshotLock,
+}
+
 impl Datastore {
+    /// Opens a file of a snapshot for copying it byte for byte: of an unfinished snapshot, too, and of one whose
+    /// manifest is damaged.
+    ///
+    /// # Errors
+    /// [`DatastoreError`]: missing, a link, locked for removal.
+    pub fn stored_file(
+        &self,
+        ns: &Namespace,
+        path: &SnapshotPath,
+        name: &ArchiveName,
+    ) -> Result<StoredFile, DatastoreError> {
+        let dir = self.snapshot_dir(ns, path)?;
+        let lock = SnapshotLock::shared(self, ns, path, &dir)?;
+        let Some((file, len)) = dir.file(Path::new(name.as_str()))? else {
+            let path = dir.path().join(name.as_str());
+            return Err(DatastoreError::FileMissing { path });
+        };
+        Ok(StoredFile {
+            file,
+            len,
+            _lock: lock,
+        })
+    }
+
     /// Opens a finished snapshot: takes the shared lock beside a running PBS, reads the manifest and checks that
     /// it belongs here.
     ///

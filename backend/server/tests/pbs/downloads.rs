@@ -138,10 +138,6 @@ async fn what_is_not_there_or_not_allowed() {
                 query("", "vm/100/2023-05-01T10:00:00Z", "index.json.blob"),
                 "2023-05-01",
             ),
-            (
-                query("", "vm/100/2024-05-03T10:00:00Z", "qemu-server.conf.blob"),
-                "unfinished",
-            ),
             (query("../..", snapshot, "index.json.blob"), "'ns'"),
         ] {
             let reply = client
@@ -150,6 +146,26 @@ async fn what_is_not_there_or_not_allowed() {
             assert!(reply.refusal().contains(says), "{action}?{query}: {}", reply.text);
         }
     }
+}
+
+#[tokio::test]
+async fn an_unfinished_snapshot_gives_its_files_as_they_are_stored_and_nothing_decoded() {
+    let client = Client::signed_in().await;
+    let file = query("", "vm/100/2024-05-03T10:00:00Z", "qemu-server.conf.blob");
+    let path = |action: &str| format!("/admin/datastore/golden/{action}?{file}");
+    let stored = client
+        .request(Method::GET, &path("download"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(stored.status(), StatusCode::OK);
+    let on_disk = client
+        .server
+        .golden
+        .join("store/vm/100/2024-05-03T10:00:00Z/qemu-server.conf.blob");
+    assert_eq!(stored.bytes().await.unwrap(), std::fs::read(on_disk).unwrap());
+    let reply = client.get(&path("download-decoded")).await;
+    assert!(reply.refusal().contains("unfinished"), "{}", reply.text);
 }
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! Files of a snapshot: as they are stored, or assembled and decoded. Memory does not grow with the file.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 
 use actix_web::body::SizedStream;
@@ -12,7 +10,6 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 use fleethold_format::names::ArchiveName;
 use futures_util::{Stream, StreamExt as _, stream};
-use rustix::fs::OFlags;
 use tokio_util::io::ReaderStream;
 
 use super::caller::PbsCaller;
@@ -75,38 +72,25 @@ pub(super) async fn stored(
 ) -> PbsResult {
     let file = wanted(&state, &caller, &store, params).await?;
     let guard = file.store.read();
+    let name: ArchiveName = file.file.parse().map_err(PbsError::bad_request)?;
     let views = Arc::clone(&state.views);
-    let (snapshot, opened, len) = blocking(&state, move || {
+    let (stored, reader) = blocking(&state, move || {
         let store = content::open(&views, file.store.name.as_str())?;
-        let snapshot = store.store.snapshot(&file.ns, &file.snapshot)?;
-        let (opened, len) = open_stored(&snapshot.dir_path().join(&file.file)).map_err(|error| {
-            ServiceError::not_found("file-missing", format!("cannot open {}: {error}", file.file))
-        })?;
-        Ok((snapshot, opened, len))
+        let stored = store.store.stored_file(&file.ns, &file.snapshot, &name)?;
+        let reader = stored.file.try_clone().map_err(ServiceError::internal)?;
+        Ok((stored, reader))
     })
     .await?;
-    let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(opened), PIECE);
-    // The snapshot's lock and the read lives as long as the stream.
+    let len = stored.len;
+    let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(reader), PIECE);
+    // The snapshot's lock and the read live as long as the stream.
     let pieces = pieces.map(move |piece| {
-        let _alive = (&snapshot, &guard);
+        let _alive = (&stored, &guard);
         piece
     });
     Ok(HttpResponse::Ok()
         .content_type(CONTENT_TYPE)
         .body(SizedStream::new(len, pieces)))
-}
-
-/// Opens a regular file for reading, never through a link. Blocks.
-fn open_stored(path: &std::path::Path) -> io::Result<(File, u64)> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let meta = file.metadata()?;
-    if meta.is_file() {
-        Ok((file, meta.len()))
-    } else {
-        Err(io::Error::other("not a regular file"))
-    }
 }
 
 /// `…/download-decoded`: the plain bytes; what is encrypted is refused, the server has no key.
