@@ -1,5 +1,5 @@
-//! `kill -9` of the real binary and of its PostgreSQL in the middle of a restore: nothing is lost, and what happened
-//! is said.
+//! The server as a process. `kill -9` of it and of its PostgreSQL in the middle of a restore: nothing is lost, and what
+//! happened is said. Eight restores at once: memory stays within the budget.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -197,4 +197,79 @@ async fn postgres_and_then_the_server_killed_in_the_middle_of_restores() {
     let item = past(&api, &lasting, "interrupted").await;
     assert_eq!(item["job"]["error"]["code"], "interrupted");
     past(&api, &id, "ok").await;
+}
+
+/// Anonymous resident memory of a process, in bytes.
+fn rss_anon(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))
+        .unwrap();
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn eight_restores_at_once_stay_within_the_memory_budget() {
+    const BUDGET: u64 = 96 << 20;
+    const BESIDE: u64 = 64 << 20;
+    let ground = Ground::new();
+    let store = ground.path("image");
+    let made = Command::new(env!("CARGO_BIN_EXE_fleethold"))
+        .args(["fixture", "image", "--size", "256MiB", "--seed", "1", "--dir"])
+        .arg(&store)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let config = ground.path("state/etc/datastore.cfg");
+    let stores = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        format!("{stores}\ndatastore: image\n\tpath {}\n", store.display()),
+    )
+    .unwrap();
+    let about: Value = serde_json::from_slice(&fs::read(store.join("image.json")).unwrap()).unwrap();
+
+    let mut options = NO_DATABASE.to_vec();
+    options.extend(["--memory", "96MiB"]);
+    let (process, server) = launch(&ground, &options).await;
+    let api = server.client().await;
+    let pid = process.0.id();
+    let before = rss_anon(pid);
+    let mut jobs = Vec::new();
+    for number in 0..8 {
+        // Files, nothing, and digests: every order and every buffer.
+        let target = match number % 2 {
+            0 => json!({"kind": "file", "path": format!("{number}.raw")}),
+            _ => json!({"kind": "null"}),
+        };
+        let source = json!({"store": "image", "snapshot": about["snapshot"], "archive": about["archive"]});
+        let body = json!({"source": source, "target": target, "sha256": number % 4 < 2, "parallel": 32});
+        jobs.push(api.restore(&body).await["id"].as_str().unwrap().to_owned());
+    }
+    let ended = tokio::spawn({
+        let jobs = jobs.clone();
+        async move {
+            for id in &jobs {
+                let job = api.ended(id).await;
+                assert_eq!(job["state"], "ok", "{job}");
+                if let Some(sha256) = job["totals"]["sha256"].as_str() {
+                    assert_eq!(sha256, about["sha256"]);
+                }
+            }
+        }
+    });
+    let mut peak = before;
+    while !ended.is_finished() {
+        peak = peak.max(rss_anon(pid));
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    ended.await.unwrap();
+    assert!(peak > before, "the restores were seen");
+    assert!(
+        peak - before <= BUDGET + BESIDE,
+        "{} MiB of {} MiB",
+        (peak - before) >> 20,
+        (BUDGET + BESIDE) >> 20
+    );
 }
