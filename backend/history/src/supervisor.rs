@@ -95,6 +95,7 @@ impl Supervisor {
                 }
                 Err(error) => error.to_string(),
             };
+            self.report(&reason);
             self.become_away(reason);
             tokio::select! {
                 () = stopping(stop.clone()) => break,
@@ -221,6 +222,14 @@ impl Supervisor {
         );
     }
 
+    /// Says that the database is away, once for each reason: attempts go on for as long as it takes.
+    fn report(&self, reason: &str) {
+        let known = matches!(&*self.state.borrow(), DbState::Away { reason: last, .. } if last == reason);
+        if !known {
+            tracing::warn!(%reason, "the history database is away");
+        }
+    }
+
     /// Keeps the beginning of an outage over all its attempts.
     fn become_away(&mut self, reason: String) {
         if let Some(pool) = self.shared.pool.lock().take() {
@@ -231,7 +240,6 @@ impl Supervisor {
             DbState::Away { since, .. } => *since,
             DbState::Starting | DbState::Ready => clock::now(),
         };
-        tracing::warn!(%reason, "the history database is away");
         self.state.send_replace(DbState::Away { since, reason });
     }
 
