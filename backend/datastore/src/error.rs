@@ -200,7 +200,7 @@ impl DatastoreError {
             Self::SnapshotMissing { .. } => "snapshot-missing",
             Self::Unfinished { .. } => "snapshot-unfinished",
             Self::Manifest {
-                source: ManifestError::Signature,
+                source: ManifestError::Signature | ManifestError::SignatureMissing { .. },
                 ..
             } => "manifest-signature",
             Self::Manifest {

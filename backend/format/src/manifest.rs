@@ -117,6 +117,14 @@ pub enum ManifestError {
     /// Changed since it was signed, or signed with another key.
     #[error("manifest signature does not match: changed, or signed with another key")]
     Signature,
+    /// Taken away: who encrypts or signs files signs their list, too.
+    #[error(
+        "manifest has no signature although {reason}: it was removed, and whoever did so may have changed the rest"
+    )]
+    SignatureMissing {
+        /// What shows that there was one.
+        reason: String,
+    },
     /// Made with another key.
     #[error("manifest was made with key {expected}, the key given is {actual}")]
     KeyFingerprint {
@@ -194,14 +202,23 @@ impl Manifest {
         })
     }
 
-    /// Checks the signature over what was decoded, if there is one. An unsigned manifest proves nothing: whether
-    /// that is enough is the caller's decision.
+    /// Checks the signature over what was decoded, if there is one. The unsigned manifest of a backup made without a
+    /// key proves nothing: whether that is enough is the caller's decision.
     ///
     /// # Errors
-    /// [`ManifestError::Signature`] when it does not match, [`ManifestError::Null`] when it cannot be computed.
+    /// [`ManifestError::Signature`] when it does not match, [`ManifestError::SignatureMissing`] when there must have
+    /// been one, [`ManifestError::Null`] when it cannot be computed.
     pub fn verify_signature(&self, key: &CryptKey) -> Result<SignatureCheck, ManifestError> {
         let Some(signature) = self.signature else {
-            return Ok(SignatureCheck::Unsigned);
+            let reason = match (
+                self.key_fingerprint()?,
+                self.files.iter().find(|file| file.crypt_mode != CryptMode::None),
+            ) {
+                (Some(fingerprint), _) => format!("it names the key {fingerprint}"),
+                (None, Some(file)) => format!("`{}` was made with a key", file.name),
+                (None, None) => return Ok(SignatureCheck::Unsigned),
+            };
+            return Err(ManifestError::SignatureMissing { reason });
         };
         let actual = sign(&self.signed, key)?;
         if bool::from(subtle::ConstantTimeEq::ct_eq(&actual[..], &signature[..])) {

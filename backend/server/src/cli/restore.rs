@@ -1,6 +1,6 @@
 //! `fleethold restore`: one archive, with no server and no database.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
 use clap::Args;
@@ -17,6 +17,7 @@ use super::place::{self, Place};
 use super::progress::{ProgressMode, Reporter};
 use super::target::{self, OpenTarget, Target, TargetOptions};
 use super::values::format_size;
+use crate::jobs::load::UNSIGNED;
 use crate::settings::Settings;
 
 /// Restore one archive of a snapshot to a file, a block device or stdout, straight from the datastore's directory
@@ -159,6 +160,9 @@ async fn run_one(
         );
     }
     tracing::info!(lock = %snapshot.lock_note(), "snapshot opened");
+    if tools.key.is_some() && snapshot.manifest().signature.is_none() {
+        writeln!(std::io::stderr(), "note: {about}: {UNSIGNED}")?;
+    }
 
     let options = TargetOptions {
         overwrite: args.overwrite,

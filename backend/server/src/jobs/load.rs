@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fleethold_datastore::{ChunkSource, IndexFile};
 use fleethold_format::crypt::{CryptKey, CryptMode};
-use fleethold_format::manifest::ManifestFile;
+use fleethold_format::manifest::{ManifestFile, SignatureCheck};
 use fleethold_restore::{
     BlobRequest, Progress, RestoreEngine, RestoreError, RestoreIdentity, RestorePlan, RestoreReport,
     RestoreRequest, Sink,
@@ -16,6 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::source;
 use super::spec::OpenFile;
 use crate::services::error::ServiceResult;
+
+/// Said when a key was given for a backup that was made without one.
+pub const UNSIGNED: &str = "the manifest is not signed: the key proves nothing about this snapshot";
 
 /// What is to be poured into a sink.
 pub struct Load {
@@ -107,6 +110,15 @@ impl Load {
     #[must_use]
     pub fn lock_note(&self) -> String {
         self.open.snapshot.lock_note().to_string()
+    }
+
+    /// What the manifest's signature says, when a key was given, for the task log.
+    #[must_use]
+    pub fn signature_note(&self) -> Option<&'static str> {
+        self.open.signature.as_ref().map(|check| match check {
+            SignatureCheck::Valid => "the manifest's signature is valid",
+            SignatureCheck::Unsigned => UNSIGNED,
+        })
     }
 
     /// The file's name without `.fidx`, `.didx` or `.blob`.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use fleethold_format::blob::{BlobDecoder, BlobEncoder, EncodeOptions};
 use serde_json::Value;
 
-use super::harness::{IMAGE, SNAPSHOT, World, restore_args, text};
+use super::harness::{ENCRYPTED, IMAGE, SNAPSHOT, World, golden, restore_args, text};
 
 /// Digest of the first chunk that is stored, and its position, read from the fixed index.
 fn chunk_at(store: &Path, position: usize) -> (String, PathBuf) {
@@ -180,6 +181,44 @@ fn damaged_blobs_and_manifests() {
     broken_file("index.json.blob", IMAGE, &["manifest-damaged"], |path| {
         edit(path, |bytes| bytes.truncate(30))
     });
+}
+
+/// Whoever can write to the datastore can take the signature away, but not make one.
+#[test]
+fn a_manifest_whose_signature_was_taken_away() {
+    let world = World::new();
+    let store = world.copy_of("store");
+    let path = store.join(ENCRYPTED).join("index.json.blob");
+    edit(&path, |bytes| {
+        let plain = BlobDecoder::new()
+            .decode_blob(bytes, None, None, 1 << 20)
+            .unwrap();
+        let mut manifest: Value = serde_json::from_slice(&plain).unwrap();
+        manifest["signature"] = Value::Null;
+        let text = serde_json::to_vec(&manifest).unwrap();
+        *bytes = BlobEncoder::new()
+            .encode(&text, EncodeOptions::default())
+            .unwrap();
+    });
+    let key = golden().join("encryption-key.json");
+    let mut args = restore_args(text(&store), ENCRYPTED, "drive-virtio0.img", "null");
+    args.extend(["--key-file", text(&key), "--json"]);
+    let report = world.run(&args).fails(4, &[ENCRYPTED, "no signature"]).json();
+    assert_eq!(report["error"]["code"], "manifest-signature");
+}
+
+#[test]
+fn a_key_for_an_unsigned_backup_is_remarked_upon() {
+    let world = World::new();
+    let (store, key) = (golden().join("store"), golden().join("encryption-key.json"));
+    let mut args = restore_args(text(&store), SNAPSHOT, IMAGE, "null");
+    args.extend(["--key-file", text(&key)]);
+    let ran = world.run(&args).ok();
+    assert!(
+        ran.stderr.contains("the manifest is not signed"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
