@@ -225,12 +225,14 @@ fn take(run_dir: &Path, path: &Path) -> io::Result<File> {
 }
 
 fn open_lock_file(path: &Path, owner: &std::fs::Metadata) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    // A shared lock needs no right to write, which a sandbox or an ordinary user may lack.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(fd) => Ok(File::from(fd)),
         Err(Errno::NOENT) => {
             let mode = Mode::from_raw_mode(0o660);
-            match rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, mode) {
+            let fresh = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::CREATE | OFlags::EXCL;
+            match rustix::fs::open(path, fresh, mode) {
                 Ok(fd) => {
                     let file = File::from(fd);
                     give_to(&file, owner)?;

@@ -178,7 +178,9 @@ impl Ground {
             CsrfKey::load_or_create(&settings.config_dir)?,
         );
         let task_folder = state_dir.join("tasks");
-        let tasks = TaskFiles::open(&task_folder, &node)
+        let records = JobRecords::open(&task_folder).context("cannot open the records of restores")?;
+        let complete = recovery::complete(&records).context("cannot read the records of restores")?;
+        let tasks = TaskFiles::open(&task_folder, &node, &complete)
             .with_context(|| format!("cannot open the tasks in {}", task_folder.display()))?;
         Ok(Self {
             listener,
@@ -187,7 +189,7 @@ impl Ground {
             sessions,
             targets: Arc::new(Targets::open(&settings.restore_roots, &settings.allow_devices)?),
             tasks: Arc::new(tasks),
-            records: JobRecords::open(&task_folder).context("cannot open the records of restores")?,
+            records,
             engine: RestoreEngine::new(EngineConfig {
                 memory_bytes: settings.memory_bytes,
                 cpu_threads: settings.cpu_threads,
@@ -297,7 +299,7 @@ async fn answer(
     Ok(())
 }
 
-/// Restores of the process before become interrupted ones, on disk, in memory and in the history.
+/// What the process before left running ends, as interrupted or complete: on disk, in memory and in the history.
 async fn settle_interrupted(
     records: &JobRecords,
     targets: &Arc<Targets>,
@@ -306,11 +308,11 @@ async fn settle_interrupted(
     work: &runtime::Handle,
 ) -> anyhow::Result<()> {
     let (records, targets, shown) = (records.clone(), Arc::clone(targets), Arc::clone(views));
-    let interrupted = work
+    let settled = work
         .spawn_blocking(move || recovery::recover(&records, &targets, &shown.jobs))
         .await?
-        .context("cannot bring the records of restores up to date")?;
-    for job in &interrupted {
+        .context("cannot read the records of restores")?;
+    for job in &settled {
         history.finished(job, false).await;
     }
     if let Err(error) = history.recorder.mark_interrupted(&[]).await {
@@ -374,6 +376,10 @@ fn announce(state: &AppState, address: SocketAddr, options: &ServeOptions) -> an
         });
         durable::replace(path, format!("{ready}\n").as_bytes())
             .with_context(|| format!("cannot write the ready file {}", path.display()))?;
+    }
+    // Not under systemd: nothing to tell.
+    if let Err(error) = sd_notify::notify(false, &[sd_notify::NotifyState::Ready]) {
+        tracing::warn!(%error, "systemd was not told that the server answers");
     }
     tracing::info!(%url, fingerprint = %state.fingerprint, "ready");
     Ok(())

@@ -9,6 +9,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command, Stdio};
 
 use reqwest::StatusCode;
@@ -272,4 +273,35 @@ async fn eight_restores_at_once_stay_within_the_memory_budget() {
         (peak - before) >> 20,
         (BUDGET + BESIDE) >> 20
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_between_the_file_s_name_and_the_last_record() {
+    let ground = Ground::new();
+    let (mut process, server) = launch(&ground, &NO_DATABASE).await;
+    let api = server.client().await;
+    let file = json!({"kind": "file", "path": "whole.raw"});
+    let id = api.restore(&image(file)).await["id"].as_str().unwrap().to_owned();
+    let ended = api.ended(&id).await;
+    assert_eq!(ended["state"], "ok");
+    process.0.kill().unwrap();
+    process.0.wait().unwrap();
+    // As the disk would look had the kill come a moment earlier.
+    let target = ground.path("state/restore/whole.raw");
+    let found = fs::metadata(&target).unwrap();
+    let path = ground.path(&format!("state/tasks/restores/{id}.json"));
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    record["job"]["state"] = "running".into();
+    record["unfinished"] = json!(ground.path("state/restore/.whole.raw.fleethold-0.part"));
+    record["inode"] = json!([found.dev(), found.ino()]);
+    fs::write(&path, record.to_string()).unwrap();
+
+    let (_process, server) = launch(&ground, &NO_DATABASE).await;
+    let job = server
+        .client()
+        .await
+        .json(&format!("/api/v1/restores/{id}"))
+        .await;
+    assert_eq!(job["state"], "ok", "{job}");
+    assert_eq!(fs::metadata(&target).unwrap().len(), 30_015_488);
 }

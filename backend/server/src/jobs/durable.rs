@@ -12,7 +12,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     write(path, content, true)
 }
 
-/// As [`replace`] without waiting for the disk: a crash may lose this state, not mix it with another.
+/// As [`replace`] without waiting for the folder: a crash may lose this state, not mix it with another.
 ///
 /// # Errors
 /// When any step fails; `path` then holds its old content.
@@ -25,9 +25,8 @@ fn write(path: &Path, content: &[u8], sync: bool) -> io::Result<()> {
     temp.push(".tmp");
     let mut file = fs::File::create(&temp)?;
     file.write_all(content)?;
-    if sync {
-        file.sync_all()?;
-    }
+    // Always: a name whose bytes never reached the disk would replace the good file by an empty one.
+    file.sync_data()?;
     fs::rename(&temp, path)?;
     if sync && let Some(folder) = path.parent() {
         fs::File::open(folder)?.sync_all()?;

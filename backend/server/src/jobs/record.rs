@@ -24,6 +24,21 @@ pub struct JobRecord {
     /// Unfinished file that the job writes to: removed when the job cannot do it any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<PathBuf>,
+    /// Device and inode of that file, which it keeps under its final name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<(u64, u64)>,
+}
+
+impl JobRecord {
+    /// Of a job that writes no file, or none any more.
+    #[must_use]
+    pub fn of(job: Job) -> Self {
+        Self {
+            job,
+            unfinished: None,
+            inode: None,
+        }
+    }
 }
 
 /// The folder of records. All functions block.
@@ -57,12 +72,31 @@ impl JobRecords {
         }
     }
 
-    /// All records, the oldest first; what is not a record is left out with a warning. Removes the oldest beyond the
-    /// number kept.
+    /// All records, the oldest first; what is not a record is left out with a warning.
     ///
     /// # Errors
     /// When the folder cannot be read.
     pub fn load(&self) -> io::Result<Vec<JobRecord>> {
+        Ok(self.paths()?.iter().filter_map(|path| read(path)).collect())
+    }
+
+    /// Removes the oldest records of ended restores beyond the number kept.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or a record not removed.
+    pub fn prune(&self) -> io::Result<()> {
+        let paths = self.paths()?;
+        let surplus = paths.len().saturating_sub(KEPT);
+        for path in paths.iter().take(surplus) {
+            if read(path).is_none_or(|record| record.job.state.is_final()) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files, the oldest first.
+    fn paths(&self) -> io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
@@ -72,11 +106,7 @@ impl JobRecords {
         }
         // Names are UUIDv7: their order is that of creation.
         paths.sort();
-        let surplus = paths.len().saturating_sub(KEPT);
-        for path in paths.drain(..surplus) {
-            fs::remove_file(&path)?;
-        }
-        Ok(paths.iter().filter_map(|path| read(path)).collect())
+        Ok(paths)
     }
 
     /// The record of one restore.

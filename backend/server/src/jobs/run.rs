@@ -1,6 +1,6 @@
 //! Runs one restore: plan, sink, engine; samples while it runs; its end, whatever it is, on disk before it is told.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -66,6 +66,7 @@ pub enum JobEnd {
 /// Runs an admitted job to its end.
 pub async fn run(runner: Arc<Runner>, cell: Arc<JobCell>, spec: RestoreSpec, log: TaskLog) {
     let log = Arc::new(log);
+    let (about, file) = (spec.file.to_string(), spec.file.file.clone());
     let work = tokio::spawn(attempt(
         Arc::clone(&runner),
         Arc::clone(&cell),
@@ -74,19 +75,18 @@ pub async fn run(runner: Arc<Runner>, cell: Arc<JobCell>, spec: RestoreSpec, log
     ));
     let end = match work.await {
         Ok(Ok(end)) => end,
-        Ok(Err(error)) => failed(&error),
-        Err(error) => failed(&ServiceError::internal(format!(
-            "the restore ended early: {error}"
-        ))),
+        Ok(Err(error)) => failed(&error, &about, file),
+        Err(error) => failed(&ServiceError::internal(error), &about, file),
     };
     conclude(&runner, &cell, log, end).await;
 }
 
-fn failed(error: &ServiceError) -> JobEnd {
+/// The end of a restore that did not get as far as the engine.
+fn failed(error: &ServiceError, about: &str, file: String) -> JobEnd {
     let error = JobError {
         code: error.code.to_string(),
-        message: error.message.clone(),
-        file: None,
+        message: format!("restoring {about}: {}", error.message),
+        file: Some(file),
         chunk: None,
         position: None,
     };
@@ -110,7 +110,7 @@ async fn attempt(
     let _read = spec.file.store.read();
     let (sha256, parallel) = (spec.sha256, spec.parallel);
     runner.history.started(&job, sha256).await;
-    let (load, sink, unfinished) = {
+    let (load, sink, record) = {
         let (runner, log) = (Arc::clone(&runner), Arc::clone(&log));
         spawn_blocking(move || prepare(&runner, &log, job, &spec)).await??
     };
@@ -120,7 +120,7 @@ async fn attempt(
         cell: &cell,
         log: &log,
         distinct: load.chunks_distinct,
-        unfinished,
+        record,
     };
     let how = Pour {
         sink,
@@ -160,23 +160,29 @@ fn prepare(
     log: &TaskLog,
     job: Job,
     spec: &RestoreSpec,
-) -> ServiceResult<(Load, Sink, Option<PathBuf>)> {
+) -> ServiceResult<(Load, Sink, JobRecord)> {
     let disk = |error| ServiceError::internal(format!("cannot write the task's files: {error}"));
     let open = spec.file.open(spec.key.as_deref())?;
     let load = Load::read(open, spec.key.clone(), spec.latency)?;
     log.line(&load.lock_note()).map_err(disk)?;
+    if let Some(note) = load.signature_note() {
+        log.line(note).map_err(disk)?;
+    }
     let (sink, unfinished) = runner.targets.open_sink(&spec.target)?;
+    let inode = match &unfinished {
+        Some(path) => {
+            let file = std::fs::symlink_metadata(path).map_err(ServiceError::internal)?;
+            Some((file.dev(), file.ino()))
+        }
+        None => None,
+    };
+    let record = JobRecord {
+        job,
+        unfinished,
+        inode,
+    };
     // The unfinished file's name is on disk before a byte is in it: whoever comes after a crash can remove it.
-    runner
-        .records
-        .write(
-            &JobRecord {
-                job,
-                unfinished: unfinished.clone(),
-            },
-            true,
-        )
-        .map_err(disk)?;
+    runner.records.write(&record, true).map_err(disk)?;
     if let Some(bytes) = load.plain_bytes {
         log.line(&format!(
             "{bytes} bytes, {} distinct chunks to fetch",
@@ -184,7 +190,7 @@ fn prepare(
         ))
         .map_err(disk)?;
     }
-    Ok((load, sink, unfinished))
+    Ok((load, sink, record))
 }
 
 /// Follows a running job: rate, samples, record, log.
@@ -193,7 +199,8 @@ struct Watcher<'a> {
     cell: &'a Arc<JobCell>,
     log: &'a Arc<TaskLog>,
     distinct: u64,
-    unfinished: Option<PathBuf>,
+    /// As it is on disk, to be brought up to date.
+    record: JobRecord,
 }
 
 impl Watcher<'_> {
@@ -255,10 +262,13 @@ impl Watcher<'_> {
     }
 
     async fn record(&self, job: Job) {
-        let (runner, unfinished) = (Arc::clone(self.runner), self.unfinished.clone());
         let id = job.id;
-        let written =
-            spawn_blocking(move || runner.records.write(&JobRecord { job, unfinished }, false)).await;
+        let record = JobRecord {
+            job,
+            ..self.record.clone()
+        };
+        let runner = Arc::clone(self.runner);
+        let written = spawn_blocking(move || runner.records.write(&record, false)).await;
         if let Err(error) = written.map_err(std::io::Error::other).and_then(|written| written) {
             tracing::warn!(%id, %error, "the record of a running restore was not brought up to date");
         }
@@ -324,13 +334,10 @@ pub async fn conclude(runner: &Arc<Runner>, cell: &Arc<JobCell>, log: Arc<TaskLo
         let (runner, job) = (Arc::clone(runner), job.clone());
         spawn_blocking(move || {
             // The record first: a crash in between must not leave an ended task whose restore looks running.
-            let recorded = runner.records.write(
-                &JobRecord {
-                    job: job.clone(),
-                    unfinished: None,
-                },
-                true,
-            );
+            let recorded = runner.records.write(&JobRecord::of(job.clone()), true);
+            if let Err(error) = runner.records.prune() {
+                tracing::warn!(%error, "old records of restores stay");
+            }
             log.line(&summary(&job))
                 .and_then(|()| log.finish(&text))
                 .and(recorded)

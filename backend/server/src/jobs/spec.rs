@@ -1,5 +1,6 @@
 //! What a restore needs, checked before it is queued: the file exists, the key fits, the target may be written.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,18 @@ pub struct FileSpec {
     pub snapshot: SnapshotPath,
     /// The file as asked for, with or without its server extension.
     pub file: String,
+}
+
+/// As messages of the engine name it ([`fleethold_restore::RestoreIdentity`]).
+impl fmt::Display for FileSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let store = &self.store.name;
+        write!(f, "{} of snapshot {} in store {store}", self.file, self.snapshot)?;
+        if !self.ns.is_root() {
+            write!(f, ", namespace {}", self.ns)?;
+        }
+        Ok(())
+    }
 }
 
 /// A snapshot and the file in it that was asked for.

@@ -53,10 +53,7 @@ pub fn create(
         error: None,
         totals: None,
     };
-    let record = JobRecord {
-        job: job.clone(),
-        unfinished: None,
-    };
+    let record = JobRecord::of(job.clone());
     log.line(&describe(&job))
         .and_then(|()| runner.records.write(&record, true))
         .map_err(disk)?;

@@ -3,6 +3,7 @@
 //!
 //! All functions block; async callers use `spawn_blocking`.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -55,11 +56,12 @@ pub struct TaskFiles {
 }
 
 impl TaskFiles {
-    /// Opens `<state>/tasks`. Tasks that a process before this one left running are closed as interrupted.
+    /// Opens `<state>/tasks`. Tasks that a process before this one left running are closed: as interrupted, but for
+    /// those in `complete`.
     ///
     /// # Errors
-    /// When the folder cannot be read or written.
-    pub fn open(folder: &Path, node: &str) -> io::Result<Self> {
+    /// When the folder cannot be read.
+    pub fn open(folder: &Path, node: &str, complete: &HashSet<String>) -> io::Result<Self> {
         let files = Self {
             folder: folder.to_owned(),
             node: node.to_owned(),
@@ -75,26 +77,31 @@ impl TaskFiles {
             .map(|task| task.upid.clone())
             .collect();
         for upid in left {
-            files.close_left_over(&upid)?;
+            let end = if complete.contains(&upid.to_string()) {
+                TaskEnd::Ok
+            } else {
+                TaskEnd::Error("interrupted: the server stopped while the task ran".into())
+            };
+            // On a full disk the task looks running until the next start; the server has to come up all the same.
+            if let Err(error) = files.close_left_over(&upid, &end) {
+                tracing::error!(%upid, %error, "a task left running could not be closed");
+            }
         }
         Ok(files)
     }
 
-    fn close_left_over(&self, upid: &Upid) -> io::Result<()> {
-        let text = "interrupted: the server stopped while the task ran";
+    fn close_left_over(&self, upid: &Upid, end: &TaskEnd) -> io::Result<()> {
         let ended = self.lists.lock().ended().any(|task| task.upid == *upid);
         if ended {
             // A crash between the two list files: the task is in both.
             return self.lists.lock().drop_active(upid);
         }
         match File::options().append(true).open(self.log_path(upid)) {
-            Ok(file) => {
-                TaskLog::append(&file, &TaskEnd::Error(text.into()).line()).and_then(|()| file.sync_all())?
-            }
+            Ok(file) => TaskLog::append(&file, &end.line()).and_then(|()| file.sync_all())?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        self.end(upid, text)
+        self.end(upid, &end.status())
     }
 
     /// Starts a task: log file and list entry are on disk when this returns.
@@ -259,14 +266,14 @@ mod tests {
     fn a_task_left_running_is_closed_as_interrupted() {
         let dir = tempfile::tempdir().unwrap();
         let authid: Authid = Authid::parse("admin@pbs").unwrap();
-        let files = Arc::new(TaskFiles::open(dir.path(), "node").unwrap());
+        let files = Arc::new(TaskFiles::open(dir.path(), "node", &HashSet::new()).unwrap());
         let done = files.start("restore", "store:vm/100", &authid).unwrap();
         done.line("half way").unwrap();
         done.finish(&TaskEnd::Ok).unwrap();
         let left = files.start("restore", "store:vm/101", &authid).unwrap();
         left.line("began").unwrap();
 
-        let again = TaskFiles::open(dir.path(), "node").unwrap();
+        let again = TaskFiles::open(dir.path(), "node", &HashSet::new()).unwrap();
         assert_eq!(
             again.find(&done.upid().to_string()).unwrap().ended.unwrap().1,
             "OK"
@@ -278,7 +285,7 @@ mod tests {
         assert!(lines[1].contains(": TASK ERROR: interrupted"), "{lines:?}");
         assert_eq!(again.list(|task| task.ended.is_none(), 0, 10), Vec::new());
         assert_eq!(
-            TaskFiles::open(dir.path(), "node")
+            TaskFiles::open(dir.path(), "node", &HashSet::new())
                 .unwrap()
                 .list(|_| true, 0, 10)
                 .len(),
@@ -289,7 +296,7 @@ mod tests {
     #[test]
     fn a_long_worker_id_still_makes_a_file_name() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Arc::new(TaskFiles::open(dir.path(), "node").unwrap());
+        let files = Arc::new(TaskFiles::open(dir.path(), "node", &HashSet::new()).unwrap());
         let log = files
             .start("restore", &"a-".repeat(300), &Authid::parse("admin@pbs").unwrap())
             .unwrap();
