@@ -314,8 +314,8 @@ fn key_files() {
     let scrypt = |n: u64, r: u64, p: u64| json!({"Scrypt": {"n": n, "r": r, "p": p, "salt": ""}});
     for (kdf, says) in [
         (scrypt(3, 8, 1), "kdf.Scrypt.n"),
-        (scrypt(1 << 40, 8, 1), "at most 256 MiB"),
-        (scrypt(1 << 63, 1 << 62, 1), "at most 256 MiB"),
+        (scrypt(1 << 40, 8, 1), "at most 128 MiB"),
+        (scrypt(1 << 63, 1 << 62, 1), "at most 128 MiB"),
         (scrypt(2, 0, 1), "kdf.Scrypt.r"),
         (scrypt(2, 1, 1000), "kdf.Scrypt.p"),
         (

@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 use super::KeyFileError;
 
 /// scrypt needs 128·n·r bytes; the default takes 64 MiB.
-const MAX_SCRYPT_BYTES: u64 = 256 << 20;
-const MAX_SCRYPT_P: u64 = 16;
+const MAX_SCRYPT_BYTES: u64 = 128 << 20;
+const MAX_SCRYPT_P: u64 = 4;
 const MAX_PBKDF2_ITERATIONS: u64 = 10_000_000;
 
 /// A derivation function with its parameters, as the file spells them.
@@ -85,9 +85,9 @@ impl Kdf {
                     .and_then(|nr| nr.checked_mul(128))
                     .is_none_or(|need| need > MAX_SCRYPT_BYTES) =>
             {
-                cost("Scrypt.n", "128·n·r of at most 256 MiB", n)
+                cost("Scrypt.n", "128·n·r of at most 128 MiB", n)
             }
-            Self::Scrypt { p, .. } if !(1..=MAX_SCRYPT_P).contains(&p) => cost("Scrypt.p", "1 to 16", p),
+            Self::Scrypt { p, .. } if !(1..=MAX_SCRYPT_P).contains(&p) => cost("Scrypt.p", "1 to 4", p),
             Self::Pbkdf2 { iter, .. } if !(1..=MAX_PBKDF2_ITERATIONS).contains(&iter) => {
                 cost("PBKDF2.iter", "1 to 10000000", iter)
             }

@@ -1,15 +1,45 @@
 //! An encryption key from a request: parsed, unlocked, in memory only. Nothing here logs or stores it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fleethold_format::crypt::CryptKey;
 use fleethold_format::key_file::KeyFile;
+use parking_lot::{Mutex, MutexGuard};
 use zeroize::Zeroizing;
 
 use super::error::{ServiceError, ServiceResult};
 
 /// A key file is a few hundred bytes.
 pub const MAX_KEY_LEN: usize = 16 * 1024;
+
+/// Derivations that may wait for their turn; each holds a thread.
+const MAX_WAITING: usize = 8;
+
+/// A derivation takes a core and up to 128 MiB beside the budget: one at a time.
+static DERIVATIONS: Turns = Turns {
+    now: Mutex::new(()),
+    waiting: AtomicUsize::new(0),
+};
+
+struct Turns {
+    now: Mutex<()>,
+    waiting: AtomicUsize,
+}
+
+impl Turns {
+    /// Waits until nobody else has the turn.
+    fn take(&self) -> ServiceResult<MutexGuard<'_, ()>> {
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let turn = (before < MAX_WAITING).then(|| self.now.lock());
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        turn.ok_or_else(|| {
+            let text =
+                format!("{MAX_WAITING} keys wait already to be derived from their passwords; try again");
+            ServiceError::unavailable("busy", text)
+        })
+    }
+}
 
 /// Text of a key file and its password, as they came in a request.
 #[derive(Default)]
@@ -30,10 +60,10 @@ impl KeyText {
         }
     }
 
-    /// The key. Blocks: deriving it from a password takes a good part of a second.
+    /// The key. Blocks: deriving it from a password takes a good part of a second, and others may be before us.
     ///
     /// # Errors
-    /// When the text is no key file, or the password is missing or wrong.
+    /// When the text is no key file, the password is missing or wrong, or too many wait already.
     pub fn unlock(&self) -> ServiceResult<Option<Arc<CryptKey>>> {
         let Some(text) = &self.key else { return Ok(None) };
         if text.len() > MAX_KEY_LEN {
@@ -51,9 +81,40 @@ impl KeyText {
                 "the key file needs its password",
             ));
         }
+        let _turn = if file.needs_passphrase() {
+            Some(DERIVATIONS.take()?)
+        } else {
+            None
+        };
         let password = self.password.as_ref().map(|password| password.as_bytes());
         file.unlock(password)
             .map(|key| Some(Arc::new(key)))
             .map_err(|error| ServiceError::unprocessable("wrong-key-password", format!("key file: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_key_at_a_time_and_a_bounded_number_waiting() {
+        let turns = Turns {
+            now: Mutex::new(()),
+            waiting: AtomicUsize::new(0),
+        };
+        let first = turns.take().unwrap();
+        std::thread::scope(|scope| {
+            let waiting: Vec<_> = (0..MAX_WAITING)
+                .map(|_| scope.spawn(|| turns.take().is_ok()))
+                .collect();
+            while turns.waiting.load(Ordering::Relaxed) < MAX_WAITING {
+                std::thread::yield_now();
+            }
+            assert_eq!(turns.take().err().map(|error| error.code), Some("busy".into()));
+            drop(first);
+            assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert_eq!(turns.waiting.load(Ordering::Relaxed), 0);
     }
 }
