@@ -49,8 +49,6 @@ pub struct SpoolHealth {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Health {
-    /// Requests are served.
-    pub ok: bool,
     /// PostgreSQL.
     pub database: DatabaseHealth,
     /// Spool.

@@ -134,13 +134,24 @@ impl Database {
         }
     }
 
-    /// Runs a query within the time limit, and has the database looked at when the connection seems dead.
+    /// Runs a query that a person waits for within the time limit, and has the database looked at when the connection
+    /// seems dead.
     pub(crate) async fn bounded<T>(
         &self,
         what: &'static str,
         query: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, HistoryError> {
-        match tokio::time::timeout(QUERY_LIMIT, query).await {
+        self.bounded_by(QUERY_LIMIT, what, query).await
+    }
+
+    /// As [`Database::bounded`], with another limit.
+    pub(crate) async fn bounded_by<T>(
+        &self,
+        limit: Duration,
+        what: &'static str,
+        query: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, HistoryError> {
+        match tokio::time::timeout(limit, query).await {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(source)) => {
                 if is_outage(&source) {
@@ -150,10 +161,7 @@ impl Database {
             }
             Err(_elapsed) => {
                 self.shared.suspect.notify_one();
-                Err(HistoryError::Slow {
-                    what,
-                    limit: QUERY_LIMIT,
-                })
+                Err(HistoryError::Slow { what, limit })
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::spool::{Batch, Kind, SpoolError};
 use crate::write::{self, Record, WriteError};
 
 /// For one batch to arrive.
-const APPLY_LIMIT: Duration = Duration::from_secs(30);
+const APPLY_LIMIT: Duration = Duration::from_secs(60);
 const BACKOFF_FIRST: Duration = Duration::from_millis(100);
 const BACKOFF_LAST: Duration = Duration::from_secs(5);
 
@@ -76,12 +76,8 @@ async fn carry(database: &Database, spool: &mpsc::Sender<Command>) -> Result<(),
             Err(error) => rejected.push((payload, error.to_string())),
         }
     }
-    let arrived = database.bounded("write records", async {
-        tokio::time::timeout(APPLY_LIMIT, apply(&pool, kind, records, &mut rejected))
-            .await
-            .map_err(|_elapsed| sqlx::Error::PoolTimedOut)?
-    });
-    let orphans = arrived.await?;
+    let applied = apply(&pool, kind, records, &mut rejected);
+    let orphans = database.bounded_by(APPLY_LIMIT, "write records", applied).await?;
     spool
         .send(Command::Arrived {
             kind,

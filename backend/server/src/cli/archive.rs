@@ -270,6 +270,9 @@ pub(super) fn cancel_on_signals(cancel: &CancellationToken) -> anyhow::Result<()
         tokio::spawn(async move {
             signals.recv().await;
             cancel.cancel();
+            // A target that hangs (a dead mount) may never let the restore end: who asks twice does not want to wait.
+            signals.recv().await;
+            std::process::exit(Exit::Cancelled as i32);
         });
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use actix_web::{HttpResponse, web};
 use fleethold_api_types::{DatabaseState, JobState};
-use prometheus::{Encoder as _, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{Encoder as _, IntCounter, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 
 use crate::services::error::ServiceError;
 use crate::state::AppState;
@@ -147,9 +147,16 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             u64::from(health.config_problem.is_some()),
         ),
     ] {
-        let gauge = IntGauge::new(name, help)?;
-        gauge.set(clamp(value));
-        registry.register(Box::new(gauge))?;
+        // What only ever grows is a counter, and named like one.
+        if name.ends_with("_total") {
+            let counter = IntCounter::new(name, help)?;
+            counter.inc_by(value);
+            registry.register(Box::new(counter))?;
+        } else {
+            let gauge = IntGauge::new(name, help)?;
+            gauge.set(clamp(value));
+            registry.register(Box::new(gauge))?;
+        }
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub fn open(views: &Views, name: &str) -> ServiceResult<Reading> {
     let store = Datastore::open(entry.name.clone(), &entry.path)?;
     Ok(Reading {
         store,
-        _guard: view.read(),
+        _guard: view.try_read()?,
     })
 }
 

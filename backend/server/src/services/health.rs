@@ -20,7 +20,6 @@ pub fn health(fleet: &Fleet, database: &Database, recorder: &Recorder) -> Health
     };
     let spool = recorder.stats();
     Health {
-        ok: true,
         database: DatabaseHealth { state, since, reason },
         spool: SpoolHealth {
             rows: spool.waiting_jobs + spool.waiting_samples,

@@ -71,7 +71,7 @@ pub(super) async fn stored(
     params: Params,
 ) -> PbsResult {
     let file = wanted(&state, &caller, &store, params).await?;
-    let guard = file.store.read();
+    let guard = file.store.try_read()?;
     let name: ArchiveName = file.file.parse().map_err(PbsError::bad_request)?;
     let views = Arc::clone(&state.views);
     let (stored, reader) = blocking(&state, move || {
