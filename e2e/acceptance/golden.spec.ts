@@ -20,8 +20,9 @@ function expectedFiles(store: string, list: string, key: string): Expected[] {
     const sha256 = entry['plain-sha256'];
     if (!sha256) return [];
     const file = entry.file ?? '';
-    // A log is in no manifest: how it is kept shows when it is read.
-    const encrypted = /encrypt|\?/i.test(entry['crypt-mode'] ?? '');
+    // A log is in no manifest: it is kept like the files it came with.
+    const like = entry['crypt-mode'] === '?' ? files.filter((other) => other.path === entry.path) : [entry];
+    const encrypted = like.some((other) => /encrypt/i.test(other['crypt-mode'] ?? ''));
     // `path` is relative to the store: `[ns/NAME/]…TYPE/ID/TIME`.
     const parts = (entry.path ?? '').split('/');
     const snapshot = parts.slice(-3).join('/');

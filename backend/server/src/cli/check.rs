@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use fleethold_datastore::{Datastore, SnapshotInfo};
+use fleethold_datastore::{Datastore, DatastoreError, SnapshotInfo};
 use fleethold_format::names::{ArchiveName, MAX_NAMESPACE_DEPTH, Namespace};
 use fleethold_restore::{RestoreReport, Sink};
 use serde::Serialize;
@@ -154,21 +154,24 @@ pub(super) fn run(settings: &Settings, args: CheckArgs) -> CliResult {
 impl Check<'_> {
     async fn everything(&mut self, below: &Namespace) -> CliResult<()> {
         archive::cancel_on_signals(&self.tools.cancel)?;
+        // A namespace that was asked for and is not there is an error, not a finding.
         let mut namespaces = self
             .list(below, |store, below| store.namespaces(below, MAX_NAMESPACE_DEPTH))
-            .await?;
+            .await??;
         if !namespaces.contains(below) {
             namespaces.insert(0, below.clone());
         }
         for ns in namespaces {
-            let mut groups = self.list(&ns, |store, ns| store.groups(ns)).await?;
+            let groups = self.list(&ns, |store, ns| store.groups(ns)).await?;
+            let mut groups = self.or_bad(&ns, "the groups", groups)?;
             groups.sort_by(|a, b| a.path.display_cmp(&b.path));
             for group in groups {
-                let path = group.path;
+                let path = group.path.clone();
                 let snapshots = self
                     .list(&ns, move |store, ns| store.snapshots(ns, &path))
                     .await?;
-                for snapshot in snapshots {
+                let what = format!("the snapshots of group {}", group.path);
+                for snapshot in self.or_bad(&ns, &what, snapshots)? {
                     if self.tools.cancel.is_cancelled() {
                         return Ok(());
                     }
@@ -183,12 +186,32 @@ impl Check<'_> {
     async fn list<T: Send + 'static>(
         &self,
         ns: &Namespace,
-        list: impl FnOnce(&Datastore, &Namespace) -> Result<T, fleethold_datastore::DatastoreError>
-        + Send
-        + 'static,
-    ) -> CliResult<T> {
+        list: impl FnOnce(&Datastore, &Namespace) -> Result<T, DatastoreError> + Send + 'static,
+    ) -> CliResult<Result<T, DatastoreError>> {
         let (store, ns) = (self.place.store.clone(), ns.clone());
-        Ok(tokio::task::spawn_blocking(move || list(&store, &ns)).await??)
+        Ok(tokio::task::spawn_blocking(move || list(&store, &ns)).await?)
+    }
+
+    /// What was listed; a list that cannot be read is a finding, and the check goes on.
+    fn or_bad<T>(
+        &mut self,
+        ns: &Namespace,
+        what: &str,
+        listed: Result<Vec<T>, DatastoreError>,
+    ) -> CliResult<Vec<T>> {
+        match listed {
+            Ok(listed) => Ok(listed),
+            Err(error) => {
+                let report = RestoreReport {
+                    store: self.place.label.clone(),
+                    ns: ns.to_string(),
+                    ..RestoreReport::default()
+                };
+                let message = format!("listing {what} in store {}: {error}", self.place.label);
+                self.bad(&Failed::early(&report, error.code(), message))?;
+                Ok(Vec::new())
+            }
+        }
     }
 
     async fn snapshot(&mut self, ns: &Namespace, info: &SnapshotInfo) -> CliResult<()> {

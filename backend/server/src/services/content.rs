@@ -186,14 +186,7 @@ pub fn snapshots(
 pub fn snapshot(views: &Views, store: &str, ns: &str, snapshot: &str) -> ServiceResult<SnapshotEntry> {
     let ns: Namespace = ns.parse()?;
     let path: SnapshotPath = snapshot.parse()?;
-    let found = open(views, store)?.store.snapshots(&ns, &path.group)?;
-    let info = found.into_iter().find(|info| info.path == path).ok_or_else(|| {
-        ServiceError::not_found(
-            "snapshot-missing",
-            format!("datastore `{store}` has no snapshot {path}"),
-        )
-    })?;
-    entry_of(info)
+    entry_of(open(views, store)?.store.snapshot_info(&ns, &path)?)
 }
 
 fn entry_of(info: SnapshotInfo) -> ServiceResult<SnapshotEntry> {

@@ -204,3 +204,25 @@ fn listings_from_store_to_file() {
         .fails(1, &["nowhere"]);
     world.run(&["ls", &store, "vm"]).fails(2, &["vm/100"]);
 }
+
+#[test]
+fn a_list_that_cannot_be_read_is_a_finding_and_the_rest_is_checked() {
+    let world = World::new();
+    let store = world.copy_of("store");
+    std::fs::rename(store.join("host"), store.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", store.join("host")).unwrap();
+    let key = golden().join("encryption-key.json");
+    let args = ["check", text(&store), "--key-file", text(&key), "--json"];
+    let ran = world.run(&args);
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    let summary = ran.json();
+    assert_eq!(summary["outcome"], "failed");
+    assert!(summary["files_ok"].as_u64().unwrap() > 0, "{summary}");
+    let failures = summary["failures"].as_array().unwrap();
+    assert!(
+        failures
+            .iter()
+            .any(|failure| failure["message"].as_str().unwrap().contains("host")),
+        "{summary}"
+    );
+}
