@@ -173,10 +173,10 @@ fn judge(entry: &StoreEntry, scan: &ScanResult, now: OffsetDateTime) -> (StoreSt
         return (StoreState::Unknown, None);
     };
     if content.verify_failed > 0 {
-        let text = format!(
-            "the last verification of {} snapshots failed",
-            content.verify_failed
-        );
+        let text = match content.verify_failed {
+            1 => "the last verification of one snapshot failed".to_owned(),
+            failed => format!("the last verification of {failed} snapshots failed"),
+        };
         return (StoreState::Error, Some(text));
     }
     let full = scan.usage.filter(|usage| usage.total_bytes > 0).map(|usage| {
