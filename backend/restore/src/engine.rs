@@ -164,7 +164,8 @@ impl RestoreEngine {
             let need = JobNeed {
                 fixed_bytes: request.plan.memory_bytes(),
                 chunk_bytes: largest_need(request.plan.largest_chunk_bytes()),
-                ordered,
+                // Null is hashed in order, but nobody outside holds what it holds.
+                ordered: matches!(*sink, Sink::Stream(_)),
             };
             let share = unless_over(&sink, &request.cancel, async {
                 Ok(self.budget.admit(need).await?)

@@ -21,6 +21,7 @@ mod budget;
 mod buffers;
 mod clock;
 mod cpu_pool;
+mod deliver;
 mod engine;
 pub mod error;
 mod finish;
