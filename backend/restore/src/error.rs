@@ -1,6 +1,7 @@
 //! What can go wrong in a restore, each with a stable code, and the full context a reader needs to act on it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use fleethold_datastore::{DatastoreError, SourceError};
 use fleethold_format::blob::{BlobError, ChunkError};
@@ -15,7 +16,32 @@ use crate::sink::TargetError;
 pub enum PlanError {
     /// The index cannot be read.
     #[error(transparent)]
-    Index(#[from] DatastoreError),
+    Index(DatastoreError),
+    /// The index is not the one of the manifest.
+    #[error("{}: index checksum {actual}, expected {expected} by the manifest", path.display())]
+    Checksum {
+        /// The index.
+        path: PathBuf,
+        /// 64 hex digits in the manifest.
+        expected: String,
+        /// 64 hex digits found.
+        actual: String,
+    },
+    /// The plan would take more than the memory budget.
+    #[error(
+        "{}: a plan of its {chunks} chunks takes {needed_bytes} bytes of memory, the budget is {budget_bytes}",
+        path.display()
+    )]
+    Budget {
+        /// The index.
+        path: PathBuf,
+        /// Chunks in the index.
+        chunks: u64,
+        /// Bytes needed.
+        needed_bytes: u64,
+        /// The budget.
+        budget_bytes: u64,
+    },
     /// More positions than a plan can number.
     #[error("index has {found} chunks, expected at most {limit}")]
     TooManyChunks {
@@ -66,11 +92,30 @@ pub enum PlanError {
     },
 }
 
+impl From<DatastoreError> for PlanError {
+    fn from(error: DatastoreError) -> Self {
+        match error {
+            DatastoreError::Checksum {
+                path,
+                expected,
+                actual,
+            } => Self::Checksum {
+                path,
+                expected,
+                actual,
+            },
+            other => Self::Index(other),
+        }
+    }
+}
+
 impl PlanError {
     /// Stable code for the API: kebab case.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Index(error) => error.code(),
+            Self::Checksum { .. } => "index-csum",
+            Self::Budget { .. } => "memory-budget",
             Self::TooManyChunks { .. } => "index-too-large",
             Self::ChunkLength { .. } | Self::TwoLengths { .. } => "index-invalid",
             Self::EntriesMissing { .. } => "index-truncated",

@@ -163,7 +163,7 @@ fn prepare(
 ) -> ServiceResult<(Load, Sink, Option<PathBuf>)> {
     let disk = |error| ServiceError::internal(format!("cannot write the task's files: {error}"));
     let open = spec.file.open(spec.key.as_deref())?;
-    let load = Load::read(open, spec.key.clone(), spec.latency)?;
+    let load = Load::read(&runner.engine, open, spec.key.clone(), spec.latency)?;
     log.line(&load.lock_note()).map_err(disk)?;
     let (sink, unfinished) = runner.targets.open_sink(&spec.target)?;
     // The unfinished file's name is on disk before a byte is in it: whoever comes after a crash can remove it.

@@ -261,10 +261,11 @@ pub async fn download(
     key: KeyText,
 ) -> ServiceResult<Download> {
     let guard = file.store.try_read()?;
+    let planner = engine.clone();
     let load = work
         .spawn_blocking(move || {
             let key = key.unlock()?;
-            Load::read(file.open(key.as_deref())?, key, Duration::ZERO)
+            Load::read(&planner, file.open(key.as_deref())?, key, Duration::ZERO)
         })
         .await??;
     let (sink, stream) = StreamSink::channel(QUEUED_PIECES);
