@@ -210,7 +210,7 @@ fn entry_of(info: SnapshotInfo) -> ServiceResult<SnapshotEntry> {
         owner: info.owner.map(|owner| owner.to_string()),
         notes: info.notes,
         key_fingerprint: info.fingerprint.map(|fingerprint| fingerprint.to_string()),
-        problem: info.manifest_error,
+        problem: info.error.or(info.manifest_error),
         files: info
             .files
             .into_iter()
