@@ -155,6 +155,21 @@ pub enum RestoreErrorKind {
         /// Checksum found during the restore.
         actual: [u8; 32],
     },
+    /// An entry of the index that was read once more is of another chunk than planned.
+    #[error(
+        "{}: index entry changed while it was read: expected this chunk of {planned_len} bytes, found chunk {found} of {found_len} bytes",
+        path.display()
+    )]
+    IndexEntryChanged {
+        /// The index.
+        path: PathBuf,
+        /// The chunk's length by the plan.
+        planned_len: u64,
+        /// The chunk that the entry names now.
+        found: ChunkDigest,
+        /// The length it gives now.
+        found_len: u64,
+    },
     /// The archive is encrypted.
     #[error("archive is encrypted and no key was given")]
     KeyMissing,
@@ -215,7 +230,7 @@ impl RestoreErrorKind {
             Self::Plan(error) => error.code(),
             Self::IndexCsum { .. } => "index-csum",
             Self::IndexSize { .. } => "index-size",
-            Self::IndexChanged { .. } => "index-changed",
+            Self::IndexChanged { .. } | Self::IndexEntryChanged { .. } => "index-changed",
             Self::KeyMissing => "key-missing",
             Self::Source(error) => error.code(),
             Self::Chunk(error) => error.code(),

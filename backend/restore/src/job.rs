@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use fleethold_datastore::{ChunkSource, DatastoreError, IndexFile};
+use fleethold_datastore::{ChunkSource, IndexFile};
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -14,7 +14,7 @@ use crate::budget::{JobShare, MemoryBudget};
 use crate::buffers::{ChunkMemory, ChunkNeed, PooledBuf};
 use crate::clock;
 use crate::cpu_pool::{CpuPool, Worker};
-use crate::error::{Failure, RestoreErrorKind};
+use crate::error::{ChunkPlace, Failure, PlanError, RestoreErrorKind};
 use crate::plan::{PlanCounts, RestorePlan};
 use crate::report::Progress;
 use crate::sink::Sink;
@@ -84,12 +84,30 @@ impl Job {
         ChunkNeed::new(encoded_limit(step.len), step.len)
     }
 
-    /// Where `position` begins in the archive.
-    pub(crate) fn offset_of(&self, position: u64) -> Result<u64, DatastoreError> {
-        match self.index.chunk_size() {
-            Some(chunk_size) => Ok(position.saturating_mul(chunk_size)),
-            None => Ok(self.index.entry(position)?.offset),
+    /// Where `position`, which uses the chunk of `step`, too, begins in the archive. A dynamic index is read again for
+    /// it, before its checksum is: the entry must still be of this chunk, and within the archive.
+    pub(crate) fn offset_of(&self, position: u64, step: &ChunkStep) -> Result<u64, Failure> {
+        if let Some(chunk_size) = self.index.chunk_size() {
+            return Ok(position.saturating_mul(chunk_size));
         }
+        let entry = self.index.entry(position).map_err(PlanError::from)?;
+        let end = entry.offset.saturating_add(entry.len);
+        let same = entry.digest == step.place.digest && entry.len == step.len as u64;
+        if same && end <= self.plan.counts().bytes_total {
+            return Ok(entry.offset);
+        }
+        let place = ChunkPlace {
+            position,
+            offset: entry.offset,
+            ..step.place
+        };
+        let changed = RestoreErrorKind::IndexEntryChanged {
+            path: self.index.path().to_owned(),
+            planned_len: step.len as u64,
+            found: entry.digest,
+            found_len: entry.len,
+        };
+        Err(Failure::at(place, changed))
     }
 
     pub(crate) fn stopped(&self) -> bool {

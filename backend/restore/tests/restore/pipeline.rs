@@ -14,7 +14,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::watch;
 
-use crate::support::{Image, engine, engine_of, names, read_all, stream};
+use crate::support::{Cut, Image, engine, engine_of, names, read_all, stream};
 
 const MIB: usize = 1 << 20;
 
@@ -442,6 +442,28 @@ async fn an_index_changed_after_its_plan_is_noticed() {
     let error = engine().execute(request).await.expect_err("a changed index");
     assert_eq!(error.code(), "index-changed", "{error}");
     assert_eq!(names(directory.path()), Vec::<String>::new());
+}
+
+/// The places of a repeated chunk are read from a dynamic index before its checksum is known again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_is_written_only_where_the_index_still_names_its_chunk() {
+    for (at, what) in [(8_usize, "digest"), (0, "end")] {
+        let (one, two) = (random(1, 5000), random(2, 4000));
+        let bytes = [one.clone(), two, one].concat();
+        let image = Image::new(bytes, &Cut::Dynamic(vec![5000, 8000, 5000]), None);
+        let directory = tempfile::tempdir().expect("a directory");
+        let sink = FileSink::create(&directory.path().join("image"), FileOptions::default()).expect("a file");
+        let request = image.request(Sink::File(sink));
+        let mut index = std::fs::read(&image.index_path).expect("the index");
+        index[4096 + 2 * 40 + at] ^= 1;
+        std::fs::write(&image.index_path, index).expect("changing the index in place");
+        let error = engine().execute(request).await.expect_err("a changed index");
+        assert_eq!(error.code(), "index-changed", "{what}: {error}");
+        let place = error.place().expect("the place that is not written");
+        assert_eq!((place.position, place.offset), (2, 13_000), "{what}");
+        assert!(error.to_string().contains("root.pxar.didx"), "{error}");
+        assert_eq!(names(directory.path()), Vec::<String>::new());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
