@@ -129,14 +129,18 @@ impl RestoreEngine {
     ) -> Result<(Vec<u8>, Option<[u8; 32]>, JobShare), Failure> {
         let encoded = blob.raw.len() as u64;
         let most = MAX_BLOB_PLAIN.min(self.budget.total_bytes().saturating_sub(encoded));
-        let mut limit = if inspect(&blob.raw)?.kind.is_compressed() {
+        // Encrypted and compressed: what is decrypted has to be somewhere until it is decompressed.
+        let kind = inspect(&blob.raw)?.kind;
+        let copy = if kind.is_encrypted() { encoded } else { 0 };
+        let most = most.saturating_sub(copy);
+        let mut limit = if kind.is_compressed() {
             encoded.saturating_mul(16).max(USUAL_PLAIN_BYTES).min(most)
         } else {
             encoded
         };
         loop {
             let need = JobNeed {
-                fixed_bytes: encoded + limit,
+                fixed_bytes: encoded + copy + limit,
                 chunk_bytes: 0,
                 ordered,
             };

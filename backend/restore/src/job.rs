@@ -153,7 +153,10 @@ impl Job {
     /// Checks and decodes a fetched chunk; its encoded buffer is free afterwards.
     pub(crate) fn decode(&self, worker: &mut Worker, fetched: Fetched) -> Result<(Decoded, u64), Failure> {
         let Fetched { step, in_flight, .. } = fetched;
-        let ChunkMemory { encoded, mut plain } = in_flight.memory;
+        let ChunkMemory {
+            mut encoded,
+            mut plain,
+        } = in_flight.memory;
         let start = clock::now();
         let too_short = RestoreErrorKind::Internal {
             what: "a chunk buffer is too short",
@@ -163,8 +166,8 @@ impl Job {
             .ok_or_else(|| Failure::at(step.place, too_short))?;
         worker
             .decoder
-            .decode_chunk(
-                encoded.content(),
+            .decode_chunk_in_place(
+                encoded.content_mut(),
                 &step.place.digest,
                 self.crypt_mode,
                 self.key.as_deref(),
