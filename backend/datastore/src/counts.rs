@@ -45,7 +45,8 @@ impl Counts {
 }
 
 impl Datastore {
-    /// Counts all namespaces. Lists directories only: about one system call a group and one a namespace.
+    /// Counts all namespaces. Lists directories only: about one system call a group and one a namespace. What cannot
+    /// be read is not counted; the lists say why.
     ///
     /// # Errors
     /// [`DatastoreError::StoreMissing`], [`DatastoreError::Io`].
@@ -53,12 +54,19 @@ impl Datastore {
         let mut counts = Counts::default();
         for ns in self.namespaces(&Namespace::root(), usize::MAX)? {
             counts.namespaces += u64::from(!ns.is_root());
-            let ns_dir = self.namespace_dir(&ns)?;
-            for group in group_paths(&ns_dir)? {
-                let Some(dir) = ns_dir.dir(&group.rel_path())? else {
-                    continue;
+            let ns_dir = match self.namespace_dir(&ns) {
+                Ok(ns_dir) => ns_dir,
+                Err(error) if ns.is_root() => return Err(error),
+                Err(_unreadable) => continue,
+            };
+            for group in group_paths(&ns_dir, &mut Vec::new()) {
+                let dir = match ns_dir.dir(&group.rel_path()) {
+                    Ok(Some(dir)) => Some(dir),
+                    Ok(None) => continue,
+                    Err(_unreadable) => None,
                 };
-                let times = snapshot_times(&dir)?;
+                let times = dir.as_ref().map(snapshot_times);
+                let times = times.and_then(Result::ok).unwrap_or_default();
                 let of_type = match group.ty {
                     BackupType::Ct => &mut counts.ct,
                     BackupType::Host => &mut counts.host,
@@ -72,7 +80,8 @@ impl Datastore {
                     .take_while(|time| Some(*time) > counts.last_backup)
                 {
                     let manifest = Path::new(&time.to_string()).join(ArchiveName::MANIFEST);
-                    if dir.file_len(&manifest.to_string_lossy())?.is_some() {
+                    let len = dir.as_ref().map(|dir| dir.file_len(&manifest.to_string_lossy()));
+                    if matches!(len, Some(Ok(Some(_)))) {
                         counts.last_backup = Some(time);
                         break;
                     }

@@ -15,10 +15,13 @@ use crate::error::DatastoreError;
 /// Access times stay as they are where the system allows it: reading leaves no trace. A pipe that stands where
 /// a file should be cannot make us wait.
 pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, directory: bool) -> io::Result<OwnedFd> {
-    let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    if directory {
-        flags |= OFlags::DIRECTORY;
-    }
+    let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    // Of a directory NOFOLLOW would answer that a link is none, not that it is a link; `resolve` forbids it as well.
+    flags |= if directory {
+        OFlags::DIRECTORY
+    } else {
+        OFlags::NOFOLLOW
+    };
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let open2 = |flags| retry_on_intr(|| rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve));
     // NOATIME is for owners; PERM and NOSYS are also what sandboxes answer that do not know openat2.
@@ -32,6 +35,15 @@ pub(crate) fn open_beneath(dir: BorrowedFd<'_>, path: &Path, directory: bool) ->
     }
 }
 
+/// A directory below `dir` by a path of plain names, without following a symbolic link at any level, also where the
+/// system knows no `openat2`.
+///
+/// # Errors
+/// `ELOOP` for a link, `EXDEV` for a path that could leave `dir`, else what the system answers.
+pub fn open_dir_beneath(dir: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
+    open_beneath(dir, path, true)
+}
+
 /// [`open_beneath`] one component at a time.
 fn walk(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let mut components = path.components().peekable();
@@ -40,17 +52,25 @@ fn walk(dir: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> 
         let std::path::Component::Normal(name) = component else {
             return Err(Errno::XDEV.into());
         };
-        let flags = if components.peek().is_some() {
-            flags | OFlags::DIRECTORY
-        } else {
-            flags
-        };
+        let mut flags = flags | OFlags::NOFOLLOW;
+        if components.peek().is_some() {
+            flags |= OFlags::DIRECTORY;
+        }
         let at = current.as_ref().map_or(dir, AsFd::as_fd);
-        current = Some(retry_on_intr(|| {
-            rustix::fs::openat(at, name, flags, Mode::empty())
-        })?);
+        let opened = retry_on_intr(|| rustix::fs::openat(at, name, flags, Mode::empty()));
+        let opened = opened.map_err(|error| match error {
+            // Who asks for a directory is not told that it is a link; openat2 does tell.
+            Errno::NOTDIR if is_link(at, name) => Errno::LOOP,
+            other => other,
+        });
+        current = Some(opened?);
     }
     current.ok_or_else(|| Errno::INVAL.into())
+}
+
+fn is_link(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> bool {
+    rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink())
 }
 
 /// Reads from the start until `len` bytes are in `buf`, or the end. Capacity must have been reserved.
@@ -216,5 +236,38 @@ impl Dir {
             });
         }
         Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// With and without `openat2` the answers are the same.
+    #[test]
+    fn the_walk_answers_as_the_system_does() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("a/b")).unwrap();
+        std::fs::write(root.path().join("a/file"), "").unwrap();
+        symlink("b", root.path().join("a/link")).unwrap();
+        symlink("a", root.path().join("up")).unwrap();
+        let dir = Dir::open(root.path()).unwrap();
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        for (path, expected) in [
+            ("a/b", None),
+            ("a/link", Some(Errno::LOOP)),
+            ("up/b", Some(Errno::LOOP)),
+            ("a/file", Some(Errno::NOTDIR)),
+            ("a/none", Some(Errno::NOENT)),
+            ("../etc", Some(Errno::XDEV)),
+        ] {
+            let path = Path::new(path);
+            for found in [open_dir_beneath(dir.fd(), path), walk(dir.fd(), path, flags)] {
+                let found = found.err().and_then(|error| error.raw_os_error());
+                assert_eq!(found, expected.map(Errno::raw_os_error), "{}", path.display());
+            }
+        }
     }
 }

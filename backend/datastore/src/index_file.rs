@@ -132,6 +132,11 @@ impl IndexFile {
         &self.path
     }
 
+    /// Its entry in the manifest, when it was opened with one.
+    pub fn expected(&self) -> Option<&ManifestFile> {
+        self.expected.as_ref()
+    }
+
     /// Fixed or dynamic.
     pub fn kind(&self) -> ArchiveKind {
         match self.header {

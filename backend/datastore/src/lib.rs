@@ -30,8 +30,9 @@ pub mod contract;
 
 pub use counts::{Counts, TypeCounts};
 pub use error::DatastoreError;
+pub use fs::open_dir_beneath;
 pub use index_file::{IndexEntry, IndexFile};
-pub use list::{FileInfo, Group, SnapshotInfo};
+pub use list::{FileInfo, Group, GroupList, SnapshotInfo};
 pub use lock::{LockNote, PbsHost};
 pub use snapshot::{OpenSnapshot, StoredFile};
 pub use source::{ChunkSource, SourceError, SourceErrorKind};

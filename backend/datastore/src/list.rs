@@ -1,15 +1,16 @@
-//! Namespaces, groups and snapshots as lists. Damage of one entry shows in that entry and hides nothing else.
+//! Namespaces, groups and snapshots as lists. Damage of one entry shows in that entry and hides nothing else: what
+//! cannot be read of a group or a snapshot is its `error`, what hides whole groups is a problem of the namespace.
 
 use std::path::Path;
 
 use fleethold_format::crypt::{CryptMode, Fingerprint};
-use fleethold_format::manifest::{Manifest, ManifestError, VerifyState};
+use fleethold_format::manifest::{Manifest, VerifyState};
 use fleethold_format::names::{
     ArchiveName, Authid, BackupId, BackupTime, BackupType, GroupPath, Namespace, SnapshotPath,
 };
 
 use crate::error::DatastoreError;
-use crate::fs::Dir;
+use crate::fs::{Dir, Entry};
 use crate::snapshot::read_manifest;
 use crate::store::Datastore;
 
@@ -31,6 +32,24 @@ pub struct Group {
     pub owner_error: Option<String>,
     /// The first line is a title for people.
     pub notes: Option<String>,
+    /// What else of it cannot be read: its directory, its notes.
+    pub error: Option<String>,
+}
+
+impl Group {
+    /// The first thing wrong with it, for people.
+    pub fn problem(&self) -> Option<&str> {
+        self.error.as_deref().or(self.owner_error.as_deref())
+    }
+}
+
+/// The groups of a namespace, and what hides others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GroupList {
+    /// In the order of [`GroupPath::display_cmp`].
+    pub groups: Vec<Group>,
+    /// Directories of the namespace that cannot be read (a link in place of `vm`, say), each with its path.
+    pub problems: Vec<String>,
 }
 
 /// A snapshot in a list.
@@ -56,6 +75,32 @@ pub struct SnapshotInfo {
     pub owner: Option<Authid>,
     /// Why the manifest, or something in its unprotected part, cannot be read.
     pub manifest_error: Option<String>,
+    /// What else of it cannot be read: its directory, or a file in it. What is not known then is empty.
+    pub error: Option<String>,
+}
+
+impl SnapshotInfo {
+    /// The first thing wrong with it, for people.
+    pub fn problem(&self) -> Option<&str> {
+        self.error.as_deref().or(self.manifest_error.as_deref())
+    }
+
+    /// A snapshot of which nothing is known but its name.
+    fn unread(path: SnapshotPath, owner: Option<Authid>) -> Self {
+        Self {
+            path,
+            finished: false,
+            protected: false,
+            files: Vec::new(),
+            size: 0,
+            verify: None,
+            notes: None,
+            fingerprint: None,
+            owner,
+            manifest_error: None,
+            error: None,
+        }
+    }
 }
 
 /// A file of a snapshot.
@@ -73,57 +118,88 @@ pub struct FileInfo {
 
 impl Datastore {
     /// `parent` and all namespaces below it, at most `max_depth` levels deeper (0: only `parent`), parents before
-    /// children, by name.
+    /// children, by name. A namespace whose directory cannot be opened is listed; what is in it says why.
     ///
     /// # Errors
     /// [`DatastoreError::NamespaceMissing`], [`DatastoreError::Io`].
     pub fn namespaces(&self, parent: &Namespace, max_depth: usize) -> Result<Vec<Namespace>, DatastoreError> {
         let mut found = Vec::new();
-        collect_namespaces(&self.namespace_dir(parent)?, parent, max_depth, &mut found)?;
+        collect_namespaces(&self.namespace_dir(parent)?, parent, max_depth, &mut found);
         Ok(found)
     }
 
-    /// The groups of one namespace, in the order of [`GroupPath::display_cmp`].
+    /// The groups of one namespace that are there to be seen: [`Datastore::group_list`] says what hides others.
     ///
     /// # Errors
-    /// [`DatastoreError::NamespaceMissing`], [`DatastoreError::Io`].
+    /// As [`Datastore::group_list`].
     pub fn groups(&self, ns: &Namespace) -> Result<Vec<Group>, DatastoreError> {
-        let ns_dir = self.namespace_dir(ns)?;
-        let mut groups = Vec::new();
-        for path in group_paths(&ns_dir)? {
-            // A group that vanished meanwhile is no group.
-            let Some(dir) = ns_dir.dir(&path.rel_path())? else {
-                continue;
-            };
-            let (owner, owner_error) = read_owner(&dir);
-            groups.push(Group {
-                notes: read_notes(&dir)?,
-                path,
-                owner,
-                owner_error,
-            });
+        let list = self.group_list(ns)?;
+        for problem in &list.problems {
+            tracing::warn!(store = %self.name(), namespace = %ns, %problem, "groups may be missing in a list");
         }
-        Ok(groups)
+        Ok(list.groups)
+    }
+
+    /// The groups of one namespace, and what hides others.
+    ///
+    /// # Errors
+    /// [`DatastoreError::NamespaceMissing`], [`DatastoreError::Io`] when the namespace itself cannot be opened.
+    pub fn group_list(&self, ns: &Namespace) -> Result<GroupList, DatastoreError> {
+        let ns_dir = self.namespace_dir(ns)?;
+        let mut list = GroupList::default();
+        for path in group_paths(&ns_dir, &mut list.problems) {
+            match ns_dir.dir(&path.rel_path()) {
+                Ok(Some(dir)) => {
+                    let (owner, owner_error) = read_owner(&dir);
+                    let mut error = None;
+                    list.groups.push(Group {
+                        notes: keep(read_notes(&dir), &mut error).flatten(),
+                        path,
+                        owner,
+                        owner_error,
+                        error,
+                    });
+                }
+                // A group that vanished meanwhile is no group.
+                Ok(None) => {}
+                Err(error) => list.groups.push(Group {
+                    path,
+                    owner: None,
+                    owner_error: None,
+                    notes: None,
+                    error: Some(error.to_string()),
+                }),
+            }
+        }
+        if let Err(error) = ns_dir.dir(Path::new("ns")).and_then(entries_of) {
+            list.problems.push(error.to_string());
+        }
+        Ok(list)
     }
 
     /// The snapshots of one group, newest first.
     ///
     /// # Errors
-    /// [`DatastoreError::NamespaceMissing`], [`DatastoreError::GroupMissing`], [`DatastoreError::Io`]. A damaged
-    /// manifest is no error: see [`SnapshotInfo::manifest_error`].
+    /// [`DatastoreError::NamespaceMissing`], [`DatastoreError::GroupMissing`], [`DatastoreError::Io`] when the group
+    /// itself cannot be listed. A snapshot that cannot be read is no error: see [`SnapshotInfo::problem`].
     pub fn snapshots(&self, ns: &Namespace, group: &GroupPath) -> Result<Vec<SnapshotInfo>, DatastoreError> {
         let group_dir = self.group_dir(ns, group)?;
         let (owner, _) = read_owner(&group_dir);
         let mut snapshots = Vec::new();
         for time in snapshot_times(&group_dir)? {
-            let Some(dir) = group_dir.dir(Path::new(&time.to_string()))? else {
-                continue;
-            };
             let path = SnapshotPath {
                 group: group.clone(),
                 time,
             };
-            snapshots.push(describe(&dir, path, owner.clone())?);
+            match group_dir.dir(Path::new(&time.to_string())) {
+                Ok(Some(dir)) => snapshots.push(describe(&dir, path, owner.clone())),
+                // Removed meanwhile.
+                Ok(None) => {}
+                Err(error) => snapshots.push(SnapshotInfo {
+                    error: Some(error.to_string()),
+                    ..SnapshotInfo::unread(path, owner.clone())
+                }),
+            }
         }
         Ok(snapshots)
     }
@@ -135,55 +211,58 @@ impl Datastore {
     pub fn snapshot_info(&self, ns: &Namespace, path: &SnapshotPath) -> Result<SnapshotInfo, DatastoreError> {
         let dir = self.snapshot_dir(ns, path)?;
         let (owner, _) = read_owner(&self.group_dir(ns, &path.group)?);
-        describe(&dir, path.clone(), owner)
+        Ok(describe(&dir, path.clone(), owner))
     }
 }
 
-fn collect_namespaces(
-    dir: &Dir,
-    ns: &Namespace,
-    levels: usize,
-    found: &mut Vec<Namespace>,
-) -> Result<(), DatastoreError> {
+fn collect_namespaces(dir: &Dir, ns: &Namespace, levels: usize, found: &mut Vec<Namespace>) {
     found.push(ns.clone());
     if levels == 0 {
-        return Ok(());
+        return;
     }
-    let Some(below) = dir.dir(Path::new("ns"))? else {
-        return Ok(());
+    // What cannot be listed shows among the problems of the namespace it is in.
+    let Ok(Some(below)) = dir.dir(Path::new("ns")) else {
+        return;
     };
     let mut children: Vec<(String, Namespace)> = below
-        .entries()?
+        .entries()
+        .unwrap_or_default()
         .into_iter()
         .filter(|entry| entry.is_dir)
         .filter_map(|entry| ns.child(&entry.name).ok().map(|child| (entry.name, child)))
         .collect();
     children.sort_unstable();
     for (name, child) in children {
-        if let Some(dir) = below.dir(Path::new(&name))? {
-            collect_namespaces(&dir, &child, levels - 1, found)?;
+        match below.dir(Path::new(&name)) {
+            Ok(Some(dir)) => collect_namespaces(&dir, &child, levels - 1, found),
+            Ok(None) => {}
+            Err(_shown_when_its_groups_are_asked_for) => found.push(child),
         }
     }
-    Ok(())
 }
 
-/// Names of the groups in a namespace's directory, sorted for display.
-pub(crate) fn group_paths(ns_dir: &Dir) -> Result<Vec<GroupPath>, DatastoreError> {
+/// Names of the groups in a namespace's directory, sorted for display. A directory that hides groups is a problem.
+pub(crate) fn group_paths(ns_dir: &Dir, problems: &mut Vec<String>) -> Vec<GroupPath> {
     let mut groups = Vec::new();
     for ty in BackupType::ALL {
-        let Some(dir) = ns_dir.dir(Path::new(ty.as_str()))? else {
-            continue;
-        };
-        groups.extend(
-            dir.entries()?
-                .into_iter()
-                .filter(|entry| entry.is_dir)
-                .filter_map(|entry| BackupId::parse(&entry.name).ok())
-                .map(|id| GroupPath { ty, id }),
-        );
+        match ns_dir.dir(Path::new(ty.as_str())).and_then(entries_of) {
+            Ok(entries) => groups.extend(
+                entries
+                    .into_iter()
+                    .filter(|entry| entry.is_dir)
+                    .filter_map(|entry| BackupId::parse(&entry.name).ok())
+                    .map(|id| GroupPath { ty, id }),
+            ),
+            Err(error) => problems.push(error.to_string()),
+        }
     }
     groups.sort_unstable_by(GroupPath::display_cmp);
-    Ok(groups)
+    groups
+}
+
+/// What is in a directory; nothing when there is none.
+fn entries_of(dir: Option<Dir>) -> Result<Vec<Entry>, DatastoreError> {
+    dir.map_or_else(|| Ok(Vec::new()), |dir| dir.entries())
 }
 
 /// Times of the snapshots in a group's directory, newest first.
@@ -213,27 +292,16 @@ fn read_owner(dir: &Dir) -> (Option<Authid>, Option<String>) {
 }
 
 fn read_notes(dir: &Dir) -> Result<Option<String>, DatastoreError> {
-    match dir.read(Path::new("notes"), MAX_NOTES) {
-        Ok(raw) => Ok(raw.map(|raw| String::from_utf8_lossy(&raw).into_owned())),
-        // Notes are text for people: what is no file, or is too long for notes, is none.
-        Err(DatastoreError::TooLarge { .. } | DatastoreError::NotAFile { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let raw = dir.read(Path::new("notes"), MAX_NOTES)?;
+    Ok(raw.map(|raw| String::from_utf8_lossy(&raw).into_owned()))
 }
 
-fn describe(dir: &Dir, path: SnapshotPath, owner: Option<Authid>) -> Result<SnapshotInfo, DatastoreError> {
+fn describe(dir: &Dir, path: SnapshotPath, owner: Option<Authid>) -> SnapshotInfo {
     let mut info = SnapshotInfo {
         finished: true,
-        protected: dir.file_len(PROTECTED)?.is_some(),
-        files: Vec::new(),
-        size: 0,
-        verify: None,
-        notes: None,
-        fingerprint: None,
-        owner,
-        manifest_error: None,
-        path,
+        ..SnapshotInfo::unread(path, owner)
     };
+    info.protected = keep(dir.file_len(PROTECTED), &mut info.error).flatten().is_some();
     let manifest = match read_manifest(dir, &info.path) {
         Ok((manifest, _)) => Some(manifest),
         Err(DatastoreError::Unfinished { .. }) => {
@@ -251,17 +319,17 @@ fn describe(dir: &Dir, path: SnapshotPath, owner: Option<Authid>) -> Result<Snap
         info.notes = keep(manifest.notes(), error).flatten().map(str::to_owned);
         info.fingerprint = keep(manifest.key_fingerprint(), error).flatten();
     }
-    info.files = files_of(dir, manifest.as_ref())?;
+    info.files = keep(files_of(dir, manifest.as_ref()), &mut info.error).unwrap_or_default();
     info.size = info
         .files
         .iter()
         .filter_map(|file| file.size)
         .fold(0, u64::saturating_add);
-    Ok(info)
+    info
 }
 
 /// The value, or nothing and the first error remembered.
-fn keep<T>(value: Result<T, ManifestError>, first: &mut Option<String>) -> Option<T> {
+fn keep<T, E: std::fmt::Display>(value: Result<T, E>, first: &mut Option<String>) -> Option<T> {
     value
         .map_err(|error| first.get_or_insert_with(|| error.to_string()))
         .ok()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fleethold_format::names::{DatastoreName, GroupPath, Namespace, SnapshotPath};
+use rustix::io::Errno;
 
 use crate::error::DatastoreError;
 use crate::fs::Dir;
@@ -118,7 +119,10 @@ impl Datastore {
         match self.root()?.dir(Path::new(".chunks")) {
             Ok(Some(dir)) => Ok(dir),
             Ok(None) => Err(not_a_datastore()),
-            Err(DatastoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+            Err(DatastoreError::Io { source, .. })
+                if source.kind() == io::ErrorKind::NotADirectory
+                    || source.raw_os_error() == Some(Errno::LOOP.raw_os_error()) =>
+            {
                 Err(not_a_datastore())
             }
             Err(error) => Err(error),

@@ -208,13 +208,40 @@ impl Gcm {
         out: &mut [u8],
     ) -> Result<(), CryptError> {
         check_lengths(ciphertext, out)?;
+        self.begin_decrypt(key, iv, tag)?;
+        self.context.cipher_update(ciphertext, Some(out))?;
+        self.authenticate()
+    }
+
+    /// [`Gcm::decrypt`] where the ciphertext is.
+    pub(crate) fn decrypt_in_place(
+        &mut self,
+        key: &[u8; 32],
+        iv: &[u8; IV_LEN],
+        tag: &[u8; TAG_LEN],
+        data: &mut [u8],
+    ) -> Result<(), CryptError> {
+        self.begin_decrypt(key, iv, tag)?;
+        let len = data.len();
+        self.context.cipher_update_inplace(data, len)?;
+        self.authenticate()
+    }
+
+    fn begin_decrypt(
+        &mut self,
+        key: &[u8; 32],
+        iv: &[u8; IV_LEN],
+        tag: &[u8; TAG_LEN],
+    ) -> Result<(), CryptError> {
         let context = &mut self.context;
         context.decrypt_init(Some(Cipher::aes_256_gcm()), None, None)?;
         context.set_iv_length(IV_LEN)?;
         context.decrypt_init(None, Some(key), Some(iv))?;
-        context.set_tag(tag)?;
-        context.cipher_update(ciphertext, Some(out))?;
-        match context.cipher_final(&mut [0; TAG_LEN]) {
+        Ok(context.set_tag(tag)?)
+    }
+
+    fn authenticate(&mut self) -> Result<(), CryptError> {
+        match self.context.cipher_final(&mut [0; TAG_LEN]) {
             Ok(_) => Ok(()),
             Err(_) => Err(CryptError::Authentication),
         }

@@ -1,6 +1,7 @@
 //! Restoring a `.blob`: one small object, checked as strictly as a chunk (FORMAT.md §7).
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use fleethold_format::blob::{BlobError, MAX_BLOB_PLAIN, check_crc, inspect};
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{JobNeed, JobShare};
 use crate::clock;
 use crate::cpu_pool::Worker;
+use crate::deliver;
 use crate::engine::{RestoreEngine, unless_over};
 use crate::error::{Failure, RestoreError, RestoreErrorKind};
 use crate::finish;
@@ -92,11 +94,22 @@ impl RestoreEngine {
         });
         let result = async {
             // The share stands for the plain bytes, too, until they are written.
-            let (plain, digest, _share) = unless_over(&sink, &cancel, self.decode_blob(&blob, books)).await?;
+            let ordered = matches!(*sink, Sink::Stream(_));
+            let decoding = self.decode_blob(&blob, ordered, books);
+            let (plain, digest, share) = unless_over(&sink, &cancel, decoding).await?;
             let size = plain.len() as u64;
             books.progress.bytes_total = size;
             finish::prepare(&sink, size)?;
-            unless_over(&sink, &cancel, write(&sink, Bytes::from(plain))).await?;
+            let writing = write(&sink, Bytes::from(plain));
+            match &*sink {
+                Sink::Stream(stream) => {
+                    // It is never stuck: all of its memory is there from the start.
+                    let stuck = AtomicBool::new(false);
+                    let writing = deliver::while_read(writing, stream, &share, &stuck);
+                    unless_over(&sink, &cancel, writing).await?;
+                }
+                _ => unless_over(&sink, &cancel, writing).await?,
+            }
             books.data(size, 0, 0);
             unless_over(&sink, &cancel, finish::sync(&sink, size, false, books)).await?;
             finish::publish(&sink).await?;
@@ -111,20 +124,25 @@ impl RestoreEngine {
     async fn decode_blob(
         &self,
         blob: &Arc<Blob>,
+        ordered: bool,
         books: &mut Books,
     ) -> Result<(Vec<u8>, Option<[u8; 32]>, JobShare), Failure> {
         let encoded = blob.raw.len() as u64;
         let most = MAX_BLOB_PLAIN.min(self.budget.total_bytes().saturating_sub(encoded));
-        let mut limit = if inspect(&blob.raw)?.kind.is_compressed() {
+        // Encrypted and compressed: what is decrypted has to be somewhere until it is decompressed.
+        let kind = inspect(&blob.raw)?.kind;
+        let copy = if kind.is_encrypted() { encoded } else { 0 };
+        let most = most.saturating_sub(copy);
+        let mut limit = if kind.is_compressed() {
             encoded.saturating_mul(16).max(USUAL_PLAIN_BYTES).min(most)
         } else {
             encoded
         };
         loop {
             let need = JobNeed {
-                fixed_bytes: encoded + limit,
+                fixed_bytes: encoded + copy + limit,
                 chunk_bytes: 0,
-                ordered: false,
+                ordered,
             };
             let share = self.budget.admit(need).await?;
             let worker_blob = Arc::clone(blob);
@@ -215,8 +233,10 @@ async fn write(sink: &Arc<Sink>, mut plain: Bytes) -> Result<(), Failure> {
         Sink::Null => {}
         Sink::Stream(stream) => {
             while !plain.is_empty() {
-                stream.send(plain.split_to(plain.len().min(PIECE_BYTES))).await?;
+                let piece = plain.split_to(plain.len().min(PIECE_BYTES));
+                stream.send(piece).await?;
             }
+            stream.drain().await?;
         }
         Sink::File(_) | Sink::Device(_) => {
             let sink = Arc::clone(sink);

@@ -8,9 +8,20 @@
 //! * `used ≤ total` at every moment: what jobs may touch (chunk buffers, plans). Memory stands behind the part they
 //!   have touched, `real`; and `real + idle ≤ total`, where `idle` is buffers kept for the next chunk.
 //! * Waiters are served first come, first served. A job asks for one chunk at a time, so jobs take turns.
-//! * An ordered job (its reader may stop reading and keep its buffers) has a cap. A job is admitted only while the
-//!   plans and caps of all jobs plus the largest chunk of any unordered job fit, so every admitted job can always
-//!   get one chunk, however slow the readers of the others are.
+//! * A job is *ordered* when somebody outside, its reader, decides when its buffers come back. What any other job holds
+//!   comes back by itself. Hence the rule: **every admitted job can always get one chunk, however slow the readers of
+//!   the others are.** It holds because
+//!   `plans + Σ ordered max(held, one chunk) + the largest chunk of any unordered job ≤ total`
+//!   is true of the jobs admitted, and is kept true by every admission and by every grant to an ordered job.
+//! * Ordered jobs together take at most three quarters of the budget, plans included, so that unordered jobs get on
+//!   beside any number of idle readers. (An ordered job that is larger than that by itself runs, as the only one.)
+//! * Beyond its one chunk an ordered job grows up to its cap: an equal share of half the budget, one share left for the
+//!   next to come. Caps are computed anew at each request, so they grow when others leave. The last quarter is for the
+//!   first chunks of later ones. What is held above a cap that shrank comes back as the reader reads.
+//! * A job that cannot be admitted blocks nobody behind it that can, until it was overtaken 16 times; from then on only
+//!   those pass that would fit beside it. So it waits for those that run, not for those that come.
+//! * A reader that takes nothing for 30 s while somebody else waits, also for 30 s, for admission or memory, loses its
+//!   job. One goes per second, until nobody waits. A paused download is therefore safe as long as it is in nobody's way.
 
 mod queue;
 
@@ -18,10 +29,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::buffers::{BufferKind, ChunkMemory, ChunkNeed};
 use crate::error::RestoreErrorKind;
 use queue::{Admission, Filled, Grant, State, Waiter};
+pub(crate) use queue::{BETWEEN_EVICTIONS, READER_PATIENCE};
 
 /// The smallest budget an engine starts with: one chunk of the largest legal size fits into it.
 pub const MIN_MEMORY_BYTES: u64 = 64 << 20;
@@ -86,11 +99,12 @@ impl MemoryBudget {
             });
         }
         let (reply, granted) = oneshot::channel();
-        self.shared
-            .state
-            .lock()
-            .admissions
-            .push_back(Admission { need, reply });
+        self.shared.state.lock().admissions.push_back(Admission {
+            need,
+            reply,
+            since: Instant::now(),
+            overtaken: 0,
+        });
         self.shared.pump();
         granted.await.map_err(|_gone| RestoreErrorKind::Internal {
             what: "the memory budget is gone",
@@ -123,7 +137,6 @@ impl MemoryBudget {
 pub(crate) struct JobShare {
     shared: Arc<Shared>,
     job: u64,
-    cap_bytes: u64,
 }
 
 impl JobShare {
@@ -134,6 +147,7 @@ impl JobShare {
             job: self.job,
             need,
             reply,
+            since: Instant::now(),
         });
         self.shared.pump();
         granted.await.map_err(|_gone| RestoreErrorKind::Internal {
@@ -145,8 +159,9 @@ impl JobShare {
     pub(crate) fn try_reserve(&self, need: ChunkNeed) -> Option<ChunkMemory> {
         let granted = {
             let mut state = self.shared.state.lock();
-            let free = state.admissions.is_empty() && state.waiters.is_empty();
-            if free && state.below_cap(self.job, need) && state.fits(need, self.shared.total) {
+            let total = self.shared.total;
+            if !state.waits(None, total) && state.below_cap(self.job, need, total) && state.fits(need, total)
+            {
                 Some(state.take(self.job, need))
             } else {
                 None
@@ -157,13 +172,25 @@ impl JobShare {
 
     /// Whether another job waits for memory at this moment.
     pub(crate) fn others_wait(&self) -> bool {
-        let state = self.shared.state.lock();
-        !state.admissions.is_empty() || state.waiters.iter().any(|waiter| waiter.job != self.job)
+        self.shared.state.lock().waits(Some(self.job), self.shared.total)
     }
 
-    /// The most this job may hold in chunk buffers.
+    /// The most this job may hold in chunk buffers, as things are now.
     pub(crate) fn cap_bytes(&self) -> u64 {
-        self.cap_bytes
+        self.shared.state.lock().cap_bytes(self.job, self.shared.total)
+    }
+
+    /// Whether the job holds chunks, and its next one does not fit beside them.
+    pub(crate) fn waits_for_its_reader(&self) -> bool {
+        self.shared.state.lock().waits_for_its_reader(self.job)
+    }
+
+    /// Whether this job, whose reader has taken nothing since `idle_since`, has to make room for others.
+    pub(crate) fn must_go(&self, idle_since: Instant) -> bool {
+        self.shared
+            .state
+            .lock()
+            .evict(self.job, idle_since, Instant::now())
     }
 }
 
@@ -212,15 +239,10 @@ impl Shared {
             let grant = self.state.lock().next_grant(self.total);
             match grant {
                 None => return,
-                Some(Grant::Job {
-                    reply,
-                    job,
-                    cap_bytes,
-                }) => {
+                Some(Grant::Job { reply, job }) => {
                     drop(reply.send(JobShare {
                         shared: Arc::clone(self),
                         job,
-                        cap_bytes,
                     }));
                 }
                 Some(Grant::Chunk { reply, granted }) => drop(reply.send(granted.finish(self))),

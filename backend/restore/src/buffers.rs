@@ -89,7 +89,7 @@ impl PooledBuf {
 
     /// The first `len` bytes; fewer when the buffer is shorter.
     pub(crate) fn prefix(&self, len: usize) -> &[u8] {
-        let content = self.content();
+        let content = self.buffer.as_deref().unwrap_or_default();
         content.get(..len).unwrap_or(content)
     }
 
@@ -98,9 +98,9 @@ impl PooledBuf {
         self.buffer().get_mut(..len)
     }
 
-    /// The whole content; empty before the first use.
-    pub(crate) fn content(&self) -> &[u8] {
-        self.buffer.as_deref().unwrap_or_default()
+    /// The whole content to work on; empty before the first use.
+    pub(crate) fn content_mut(&mut self) -> &mut [u8] {
+        self.buffer.as_deref_mut().unwrap_or_default()
     }
 }
 

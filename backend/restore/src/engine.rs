@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fleethold_datastore::{ChunkSource, IndexFile};
-use fleethold_format::crypt::CryptKey;
+use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::manifest::ManifestFile;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -12,10 +12,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::budget::{BudgetStats, JobNeed, MIN_MEMORY_BYTES, MemoryBudget};
 use crate::cpu_pool::CpuPool;
-use crate::error::{EngineError, Failure, RestoreError, RestoreErrorKind};
+use crate::error::{EngineError, Failure, PlanError, RestoreError, RestoreErrorKind};
 use crate::finish;
 use crate::job::{Books, Job, largest_need};
-use crate::plan::RestorePlan;
+use crate::plan::gate::PlanGate;
+use crate::plan::{PlanLimit, RestorePlan};
 use crate::report::{Outcome, Progress, RestoreIdentity, RestoreReport, hex};
 use crate::sink::Sink;
 use crate::{ordered, random};
@@ -83,6 +84,7 @@ pub struct RestoreRequest {
 pub struct RestoreEngine {
     pub(crate) budget: MemoryBudget,
     pub(crate) pool: Arc<CpuPool>,
+    plans: Arc<PlanGate>,
 }
 
 impl RestoreEngine {
@@ -105,7 +107,25 @@ impl RestoreEngine {
         Ok(Self {
             budget: MemoryBudget::new(config.memory_bytes),
             pool: Arc::new(pool),
+            plans: Arc::new(PlanGate::new(config.memory_bytes)),
         })
+    }
+
+    /// Makes a plan within the budget. Blocks: reads the whole index, and waits while two others are being made.
+    ///
+    /// # Errors
+    /// As [`RestorePlan::build`]; [`PlanError::Budget`] at once, before anything is read or allocated.
+    pub fn plan(
+        &self,
+        index: &IndexFile,
+        crypt_mode: CryptMode,
+        key: Option<&CryptKey>,
+    ) -> Result<RestorePlan, PlanError> {
+        let limit = PlanLimit {
+            bytes: self.budget.total_bytes(),
+        };
+        let _leave = self.plans.enter(RestorePlan::needed_bytes(index, limit)?);
+        RestorePlan::build(index, crypt_mode, key, limit)
     }
 
     /// The counters now.
@@ -164,7 +184,8 @@ impl RestoreEngine {
             let need = JobNeed {
                 fixed_bytes: request.plan.memory_bytes(),
                 chunk_bytes: largest_need(request.plan.largest_chunk_bytes()),
-                ordered,
+                // Null is hashed in order, but nobody outside holds what it holds.
+                ordered: matches!(*sink, Sink::Stream(_)),
             };
             let share = unless_over(&sink, &request.cancel, async {
                 Ok(self.budget.admit(need).await?)

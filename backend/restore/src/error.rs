@@ -1,6 +1,7 @@
 //! What can go wrong in a restore, each with a stable code, and the full context a reader needs to act on it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use fleethold_datastore::{DatastoreError, SourceError};
 use fleethold_format::blob::{BlobError, ChunkError};
@@ -15,7 +16,32 @@ use crate::sink::TargetError;
 pub enum PlanError {
     /// The index cannot be read.
     #[error(transparent)]
-    Index(#[from] DatastoreError),
+    Index(DatastoreError),
+    /// The index is not the one of the manifest.
+    #[error("{}: index checksum {actual}, expected {expected} by the manifest", path.display())]
+    Checksum {
+        /// The index.
+        path: PathBuf,
+        /// 64 hex digits in the manifest.
+        expected: String,
+        /// 64 hex digits found.
+        actual: String,
+    },
+    /// The plan would take more than the memory budget.
+    #[error(
+        "{}: a plan of its {chunks} chunks takes {needed_bytes} bytes of memory, the budget is {budget_bytes}",
+        path.display()
+    )]
+    Budget {
+        /// The index.
+        path: PathBuf,
+        /// Chunks in the index.
+        chunks: u64,
+        /// Bytes needed.
+        needed_bytes: u64,
+        /// The budget.
+        budget_bytes: u64,
+    },
     /// More positions than a plan can number.
     #[error("index has {found} chunks, expected at most {limit}")]
     TooManyChunks {
@@ -66,11 +92,30 @@ pub enum PlanError {
     },
 }
 
+impl From<DatastoreError> for PlanError {
+    fn from(error: DatastoreError) -> Self {
+        match error {
+            DatastoreError::Checksum {
+                path,
+                expected,
+                actual,
+            } => Self::Checksum {
+                path,
+                expected,
+                actual,
+            },
+            other => Self::Index(other),
+        }
+    }
+}
+
 impl PlanError {
     /// Stable code for the API: kebab case.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Index(error) => error.code(),
+            Self::Checksum { .. } => "index-csum",
+            Self::Budget { .. } => "memory-budget",
             Self::TooManyChunks { .. } => "index-too-large",
             Self::ChunkLength { .. } | Self::TwoLengths { .. } => "index-invalid",
             Self::EntriesMissing { .. } => "index-truncated",
@@ -109,6 +154,21 @@ pub enum RestoreErrorKind {
         planned: [u8; 32],
         /// Checksum found during the restore.
         actual: [u8; 32],
+    },
+    /// An entry of the index that was read once more is of another chunk than planned.
+    #[error(
+        "{}: index entry changed while it was read: expected this chunk of {planned_len} bytes, found chunk {found} of {found_len} bytes",
+        path.display()
+    )]
+    IndexEntryChanged {
+        /// The index.
+        path: PathBuf,
+        /// The chunk's length by the plan.
+        planned_len: u64,
+        /// The chunk that the entry names now.
+        found: ChunkDigest,
+        /// The length it gives now.
+        found_len: u64,
     },
     /// The archive is encrypted.
     #[error("archive is encrypted and no key was given")]
@@ -170,7 +230,7 @@ impl RestoreErrorKind {
             Self::Plan(error) => error.code(),
             Self::IndexCsum { .. } => "index-csum",
             Self::IndexSize { .. } => "index-size",
-            Self::IndexChanged { .. } => "index-changed",
+            Self::IndexChanged { .. } | Self::IndexEntryChanged { .. } => "index-changed",
             Self::KeyMissing => "key-missing",
             Self::Source(error) => error.code(),
             Self::Chunk(error) => error.code(),

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use fleethold_datastore::{ChunkSource, DatastoreError, IndexFile};
+use fleethold_datastore::{ChunkSource, IndexFile};
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::budget::{JobShare, MemoryBudget};
 use crate::buffers::{ChunkMemory, ChunkNeed, PooledBuf};
 use crate::clock;
 use crate::cpu_pool::{CpuPool, Worker};
-use crate::error::{Failure, RestoreErrorKind};
+use crate::error::{ChunkPlace, Failure, PlanError, RestoreErrorKind};
 use crate::plan::{PlanCounts, RestorePlan};
 use crate::report::Progress;
 use crate::sink::Sink;
@@ -35,10 +36,18 @@ pub(crate) struct Job {
     pub running: TaskTracker,
 }
 
+/// What a fetch holds, in the order in which it is dropped, also when the fetch never began: who waits for the end of
+/// what runs finds all memory back.
+pub(crate) struct InFlight {
+    memory: ChunkMemory,
+    job: Arc<Job>,
+    _token: TaskTrackerToken,
+}
+
 /// A chunk as it is stored.
 pub(crate) struct Fetched {
     pub step: ChunkStep,
-    pub memory: ChunkMemory,
+    in_flight: InFlight,
     pub encoded_len: u64,
     pub fetch_ns: u64,
 }
@@ -75,12 +84,30 @@ impl Job {
         ChunkNeed::new(encoded_limit(step.len), step.len)
     }
 
-    /// Where `position` begins in the archive.
-    pub(crate) fn offset_of(&self, position: u64) -> Result<u64, DatastoreError> {
-        match self.index.chunk_size() {
-            Some(chunk_size) => Ok(position.saturating_mul(chunk_size)),
-            None => Ok(self.index.entry(position)?.offset),
+    /// Where `position`, which uses the chunk of `step`, too, begins in the archive. A dynamic index is read again for
+    /// it, before its checksum is: the entry must still be of this chunk, and within the archive.
+    pub(crate) fn offset_of(&self, position: u64, step: &ChunkStep) -> Result<u64, Failure> {
+        if let Some(chunk_size) = self.index.chunk_size() {
+            return Ok(position.saturating_mul(chunk_size));
         }
+        let entry = self.index.entry(position).map_err(PlanError::from)?;
+        let end = entry.offset.saturating_add(entry.len);
+        let same = entry.digest == step.place.digest && entry.len == step.len as u64;
+        if same && end <= self.plan.counts().bytes_total {
+            return Ok(entry.offset);
+        }
+        let place = ChunkPlace {
+            position,
+            offset: entry.offset,
+            ..step.place
+        };
+        let changed = RestoreErrorKind::IndexEntryChanged {
+            path: self.index.path().to_owned(),
+            planned_len: step.len as u64,
+            found: entry.digest,
+            found_len: entry.len,
+        };
+        Err(Failure::at(place, changed))
     }
 
     pub(crate) fn stopped(&self) -> bool {
@@ -88,21 +115,29 @@ impl Job {
     }
 
     /// Fetches one chunk into its memory. The job is not over before this has ended, or was dropped.
-    pub(crate) async fn fetch(
+    pub(crate) fn fetch(
         self: Arc<Self>,
         step: ChunkStep,
         memory: ChunkMemory,
-    ) -> Result<Fetched, Failure> {
-        // Declared first, so that it is dropped last.
-        let _token = self.running.token();
-        self.fetch_into(step, memory).await
+    ) -> impl Future<Output = Result<Fetched, Failure>> + Send {
+        let mut in_flight = InFlight {
+            memory,
+            _token: self.running.token(),
+            job: self,
+        };
+        async move {
+            let InFlight { memory, job, .. } = &mut in_flight;
+            let (encoded_len, fetch_ns) = job.fetch_into(step, memory).await?;
+            Ok(Fetched {
+                step,
+                in_flight,
+                encoded_len,
+                fetch_ns,
+            })
+        }
     }
 
-    async fn fetch_into(
-        self: Arc<Self>,
-        step: ChunkStep,
-        mut memory: ChunkMemory,
-    ) -> Result<Fetched, Failure> {
+    async fn fetch_into(&self, step: ChunkStep, memory: &mut ChunkMemory) -> Result<(u64, u64), Failure> {
         let start = clock::now();
         let buffer = memory.encoded.lend();
         let fetched = self
@@ -112,21 +147,16 @@ impl Job {
         let encoded = fetched.map_err(|error| Failure::at(step.place, error))?;
         let encoded_len = encoded.len() as u64;
         memory.encoded.restore(encoded);
-        Ok(Fetched {
-            step,
-            memory,
-            encoded_len,
-            fetch_ns: clock::elapsed_ns(start),
-        })
+        Ok((encoded_len, clock::elapsed_ns(start)))
     }
 
     /// Checks and decodes a fetched chunk; its encoded buffer is free afterwards.
     pub(crate) fn decode(&self, worker: &mut Worker, fetched: Fetched) -> Result<(Decoded, u64), Failure> {
-        let Fetched {
-            step,
-            memory: ChunkMemory { encoded, mut plain },
-            ..
-        } = fetched;
+        let Fetched { step, in_flight, .. } = fetched;
+        let ChunkMemory {
+            mut encoded,
+            mut plain,
+        } = in_flight.memory;
         let start = clock::now();
         let too_short = RestoreErrorKind::Internal {
             what: "a chunk buffer is too short",
@@ -136,8 +166,8 @@ impl Job {
             .ok_or_else(|| Failure::at(step.place, too_short))?;
         worker
             .decoder
-            .decode_chunk(
-                encoded.content(),
+            .decode_chunk_in_place(
+                encoded.content_mut(),
                 &step.place.digest,
                 self.crypt_mode,
                 self.key.as_deref(),

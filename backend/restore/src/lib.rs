@@ -21,6 +21,7 @@ mod budget;
 mod buffers;
 mod clock;
 mod cpu_pool;
+mod deliver;
 mod engine;
 pub mod error;
 mod finish;
@@ -36,7 +37,7 @@ pub use blob::BlobRequest;
 pub use budget::{BudgetStats, MIN_MEMORY_BYTES};
 pub use engine::{EngineConfig, EngineStats, MAX_PARALLEL, RestoreEngine, RestoreRequest};
 pub use error::{ChunkPlace, EngineError, PlanError, RestoreError, RestoreErrorKind};
-pub use plan::{PlanCounts, RestorePlan};
+pub use plan::{PlanCounts, PlanLimit, RestorePlan};
 pub use report::{Outcome, Progress, ReportError, RestoreIdentity, RestoreReport};
 pub use sink::{
     DeviceOptions, DeviceSink, FileOptions, FileSink, RestoreRoot, Sink, StreamAborted, StreamReceiver,

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use fleethold_format::hash::Sha256;
@@ -21,6 +22,7 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::task::JoinSet;
 
 use crate::buffers::{ChunkMemory, ChunkNeed};
+use crate::deliver;
 use crate::error::{Failure, RestoreErrorKind};
 use crate::job::{Books, Decoded, Fetched, Job, Spent};
 use crate::plan::RestorePlan;
@@ -80,6 +82,21 @@ pub(crate) async fn run(
     books: &mut Books,
     sha256: bool,
 ) -> Result<Option<[u8; 32]>, Failure> {
+    let stuck = AtomicBool::new(false);
+    let work = pipeline(job, books, sha256, &stuck);
+    match &*job.sink {
+        Sink::Stream(stream) => deliver::while_read(work, stream, &job.share, &stuck).await,
+        _ => work.await,
+    }
+}
+
+/// [`run`] without patience. `stuck` is kept up to date: nothing goes on before the reader gives memory back.
+async fn pipeline(
+    job: &Arc<Job>,
+    books: &mut Books,
+    sha256: bool,
+    stuck: &AtomicBool,
+) -> Result<Option<[u8; 32]>, Failure> {
     let mut walker = Walker::new(&job.index, &job.plan);
     let mut next = walker.next().await?;
     let mut window = Window::default();
@@ -121,6 +138,8 @@ pub(crate) async fn run(
                 break;
             }
         }
+        let idle = fetches.is_empty() && decodes.is_empty() && emitting.is_terminated();
+        stuck.store(idle && !reserving.is_terminated(), Ordering::Release);
         tokio::select! {
             emitted = &mut emitting, if !emitting.is_terminated() => {
                 let emitted = emitted?;
@@ -150,6 +169,9 @@ pub(crate) async fn run(
         }
     }
     walker.finish()?;
+    if let Sink::Stream(stream) = &*job.sink {
+        stream.drain().await?;
+    }
     Ok(hasher.map(|hasher| hasher.finalize()))
 }
 
@@ -331,9 +353,9 @@ impl Window {
                 if !repeat {
                     books.end();
                 }
-                while self.kept_bytes > keep_bytes && self.give_up_one() {}
             }
         }
+        while self.kept_bytes > keep_bytes && self.give_up_one() {}
     }
 
     /// How much may be kept for later uses. When a fetch waits for memory, fetches come first, up to a point: a source

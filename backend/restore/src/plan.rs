@@ -10,7 +10,11 @@
 //! ```
 //!
 //! The hash is seeded per plan: digests come from whoever made the backup.
+//!
+//! Nothing is allocated on the word of a header alone: a plan that is larger than its [`PlanLimit`] is refused, and the
+//! index must pass the manifest's checksum first. A file of 4 KiB, all holes, can claim 2^28 chunks.
 
+pub(crate) mod gate;
 mod table;
 
 use fleethold_datastore::{IndexEntry, IndexFile};
@@ -34,6 +38,16 @@ pub(crate) const WINDOW: u64 = 4096;
 /// Zero chunks of a dynamic index are recognised by length: powers of two from here on (the chunker's maximum, which
 /// is what a long run of zeros is cut to).
 const MIN_DYNAMIC_ZERO_BYTES: u64 = 64 << 10;
+
+/// Bytes per position while a plan is built.
+const BUILD_BYTES: u64 = 7;
+
+/// The most memory a plan may take while it is built, in bytes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PlanLimit {
+    /// The limit.
+    pub bytes: u64,
+}
 
 /// What a position of the index asks for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -75,24 +89,32 @@ pub struct RestorePlan {
 }
 
 impl RestorePlan {
-    /// Reads the whole index once (blocking) and hashes it on the way.
+    /// Reads the whole index (blocking) and hashes it on the way. An index that comes with its manifest's checksum is
+    /// first read once more and compared with it.
+    ///
+    /// [`RestoreEngine::plan`](crate::RestoreEngine::plan) does it within the engine's budget.
     ///
     /// `key` is used to recognise the zero chunk of an encrypted archive; without it none is recognised.
     ///
     /// # Errors
-    /// [`PlanError`]: the index cannot be read, has too many or too long chunks, gives one chunk two lengths, or the
-    /// plan does not fit into memory.
+    /// [`PlanError`]: the plan would pass `limit`, the index is not the manifest's, cannot be read, has too many or too
+    /// long chunks, gives one chunk two lengths, or the system refuses the memory.
     pub fn build(
         index: &IndexFile,
         crypt_mode: CryptMode,
         key: Option<&CryptKey>,
+        limit: PlanLimit,
     ) -> Result<Self, PlanError> {
+        Self::needed_bytes(index, limit)?;
         let total = index.chunk_count();
         if total > MAX_CHUNKS {
             return Err(PlanError::TooManyChunks {
                 found: total,
                 limit: MAX_CHUNKS,
             });
+        }
+        if index.expected().is_some() {
+            index.verify_csum()?;
         }
         let mut table = Table::new(total)?;
         let mut zeros = ZeroDigests::new(index, crypt_mode, key);
@@ -142,6 +164,21 @@ impl RestorePlan {
             counts,
             largest_chunk_bytes: largest,
             index_csum: csum.finish(),
+        })
+    }
+
+    /// Memory that building a plan of this index takes, in bytes; refused when it is more than `limit`.
+    pub(crate) fn needed_bytes(index: &IndexFile, limit: PlanLimit) -> Result<u64, PlanError> {
+        let chunks = index.chunk_count();
+        let needed_bytes = chunks.saturating_mul(BUILD_BYTES);
+        if needed_bytes <= limit.bytes {
+            return Ok(needed_bytes);
+        }
+        Err(PlanError::Budget {
+            path: index.path().to_owned(),
+            chunks,
+            needed_bytes,
+            budget_bytes: limit.bytes,
         })
     }
 

@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 use crate::buffers::ChunkMemory;
 use crate::clock;
 use crate::cpu_pool::Worker;
-use crate::error::{ChunkPlace, Failure, PlanError, RestoreErrorKind};
+use crate::error::{ChunkPlace, Failure, RestoreErrorKind};
 use crate::job::{Books, Decoded, Fetched, Job, Spent};
 use crate::sink::{Sink, TargetError};
 use crate::walk::{ChunkStep, Step, Walker};
@@ -194,7 +194,7 @@ fn write_places(job: &Job, chunk: Decoded, position: u64, spent: &mut Spent) -> 
         let offset = if first {
             place.offset
         } else {
-            job.offset_of(position).map_err(PlanError::from)?
+            job.offset_of(position, &chunk.step)?
         };
         write(job, chunk.bytes(), offset).map_err(|error| {
             Failure::at(

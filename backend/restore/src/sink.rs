@@ -82,6 +82,12 @@ pub enum TargetError {
     /// Nobody reads the stream any more.
     #[error("the reader of the restored stream is gone")]
     ReaderGone,
+    /// The reader of the stream stopped reading, and its memory was needed.
+    #[error("the reader took nothing for {seconds} s while others waited for memory")]
+    ReaderIdle {
+        /// How long, in seconds.
+        seconds: u64,
+    },
 }
 
 impl TargetError {
@@ -106,6 +112,7 @@ impl TargetError {
             Self::NoSpace { .. } => "no-space",
             Self::Io { .. } => "target-io",
             Self::ReaderGone => "reader-gone",
+            Self::ReaderIdle { .. } => "reader-idle",
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::common::{archive, golden, name, open, restore};
 use fleethold_datastore::{Datastore, DatastoreError};
@@ -12,6 +14,8 @@ const GROUP: &str = "vm/100";
 const SNAPSHOT: &str = "vm/100/2024-05-01T10:00:00Z";
 const IMAGE: &str = "drive-efidisk0.img.fidx";
 const BLOB: &str = "qemu-server.conf.blob";
+const STORE: &str = "FLEETHOLD_TEST_STORE";
+const NOBODY: u32 = 65534;
 
 struct Fixture {
     dir: tempfile::TempDir,
@@ -168,6 +172,87 @@ fn damaged_owners_and_notes_hide_no_group() {
     assert!(groups[1].owner.is_none() && groups[1].notes.is_none());
     assert!(groups[1].owner_error.as_ref().unwrap().contains("vm/100/owner"));
     assert!(groups[2].owner_error.as_ref().unwrap().contains("missing"));
+}
+
+#[test]
+fn a_link_in_place_of_notes_or_of_a_type_hides_nothing_else() {
+    let fixture = Fixture::new();
+    let all = open(&fixture.path()).groups(&Namespace::root()).unwrap();
+    symlink("/etc/hostname", fixture.path().join("vm/101/notes")).unwrap();
+    fs::rename(fixture.path().join("host"), fixture.path().join("elsewhere")).unwrap();
+    symlink("elsewhere", fixture.path().join("host")).unwrap();
+    let list = open(&fixture.path()).group_list(&Namespace::root()).unwrap();
+    let paths: Vec<_> = list.groups.iter().map(|group| group.path.to_string()).collect();
+    assert_eq!(paths, ["vm/100", "vm/101"]);
+    assert!(all.len() > 2 && list.groups[0].problem().is_none());
+    let notes = list.groups[1].problem().unwrap();
+    assert!(notes.contains("vm/101/notes"), "{notes}");
+    assert_eq!(list.problems.len(), 1, "{:?}", list.problems);
+    assert!(list.problems[0].contains("/host"), "{:?}", list.problems);
+
+    // A whole level of namespaces behind a link is a problem of the namespace above it.
+    fs::rename(fixture.path().join("ns"), fixture.path().join("namespaces")).unwrap();
+    symlink("namespaces", fixture.path().join("ns")).unwrap();
+    let store = open(&fixture.path());
+    assert_eq!(
+        store.namespaces(&Namespace::root(), 8).unwrap(),
+        [Namespace::root()]
+    );
+    let problems = store.group_list(&Namespace::root()).unwrap().problems;
+    assert!(
+        problems.iter().any(|problem| problem.contains("/ns")),
+        "{problems:?}"
+    );
+}
+
+/// Directories that may not be read, listed by somebody who is not root.
+#[test]
+fn a_directory_that_cannot_be_read_hides_nothing_else() {
+    let fixture = Fixture::new();
+    let run = |command: &mut Command| assert!(command.status().unwrap().success());
+    run(Command::new("chmod").args(["-R", "a+rX"]).arg(fixture.dir.path()));
+    for locked in [SNAPSHOT, "vm/101", "ns/prod"] {
+        run(Command::new("chmod").arg("000").arg(fixture.path().join(locked)));
+    }
+    let mut listing = Command::new(std::env::current_exe().unwrap());
+    listing
+        .args(["--exact", "damage::listed_by_nobody", "--ignored"])
+        .env(STORE, fixture.path())
+        .current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        listing.uid(NOBODY).gid(NOBODY);
+    }
+    let output = listing.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    for locked in [SNAPSHOT, "vm/101", "ns/prod"] {
+        run(Command::new("chmod").arg("755").arg(fixture.path().join(locked)));
+    }
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "run by a_directory_that_cannot_be_read_hides_nothing_else as another user"]
+fn listed_by_nobody() {
+    let store = open(Path::new(&std::env::var_os(STORE).unwrap()));
+    let root = Namespace::root();
+    let list = store.group_list(&root).unwrap();
+    assert!(list.problems.is_empty(), "{:?}", list.problems);
+    let of = |group: &str| list.groups.iter().find(|found| found.path.to_string() == group);
+    assert_eq!(of("vm/100").unwrap().problem(), None);
+    assert!(of("vm/101").unwrap().problem().unwrap().contains("vm/101"));
+
+    let snapshots = store.snapshots(&root, &GroupPath::parse(GROUP).unwrap()).unwrap();
+    let (locked, others): (Vec<_>, Vec<_>) = snapshots
+        .into_iter()
+        .partition(|snapshot| snapshot.path.to_string() == SNAPSHOT);
+    assert!(locked[0].problem().unwrap().contains(SNAPSHOT));
+    assert!(!locked[0].finished && locked[0].owner.is_some());
+    assert!(!others.is_empty() && others.iter().all(|snapshot| snapshot.error.is_none()));
+
+    let prod = Namespace::parse("prod").unwrap();
+    assert!(store.namespaces(&root, 8).unwrap().contains(&prod));
+    assert_eq!(store.group_list(&prod).unwrap_err().code(), "io");
+    assert!(store.counts().unwrap().snapshots() > 0);
 }
 
 #[test]

@@ -11,33 +11,48 @@ use super::{
 use crate::crypt::{CryptError, CryptKey, CryptMode, Gcm};
 use crate::digest::ChunkDigest;
 
-/// Decodes blobs and chunks with one zstd context, one cipher context and one scratch buffer.
+/// Decodes blobs and chunks with one zstd context and one cipher context.
 ///
-/// After the first few chunks [`BlobDecoder::decode_chunk`] allocates nothing. Keep one per thread.
+/// After the first few chunks [`BlobDecoder::decode_chunk_in_place`] allocates nothing, and between two chunks a decoder
+/// holds no data: whoever bounds the buffers it works on has bounded its memory. Keep one per thread.
 #[derive(Default)]
 pub struct BlobDecoder {
     zstd: DCtx<'static>,
     cipher: Option<Gcm>,
-    /// Decrypted, still compressed data.
-    scratch: Vec<u8>,
 }
 
 impl BlobDecoder {
-    /// A decoder without buffers; they grow on first use.
+    /// A decoder; its contexts are made at their first use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Decodes one chunk file into `out`, whose length is the plain length that the index says.
-    ///
-    /// Checked in this order: magic and length, CRC, crypt mode against the file's (`expected`), the
-    /// authentication tag, the stream, the plain length, the digest. `out` holds the chunk only after `Ok`.
+    /// As [`BlobDecoder::decode_chunk_in_place`], on a copy of `raw`.
     ///
     /// # Errors
     /// [`ChunkError`] with what was expected and found.
     pub fn decode_chunk(
         &mut self,
         raw: &[u8],
+        digest: &ChunkDigest,
+        expected: CryptMode,
+        key: Option<&CryptKey>,
+        out: &mut [u8],
+    ) -> Result<(), ChunkError> {
+        self.decode_chunk_in_place(&mut raw.to_vec(), digest, expected, key, out)
+    }
+
+    /// Decodes one chunk file into `out`, whose length is the plain length that the index says. Of `raw` nothing of use
+    /// is left: what is encrypted and compressed is decrypted where it is.
+    ///
+    /// Checked in this order: magic and length, CRC, crypt mode against the file's (`expected`), the
+    /// authentication tag, the stream, the plain length, the digest. `out` holds the chunk only after `Ok`.
+    ///
+    /// # Errors
+    /// [`ChunkError`] with what was expected and found.
+    pub fn decode_chunk_in_place(
+        &mut self,
+        raw: &mut [u8],
         digest: &ChunkDigest,
         expected: CryptMode,
         key: Option<&CryptKey>,
@@ -57,8 +72,8 @@ impl BlobDecoder {
                 decrypt(&mut self.cipher, raw, key, out)?;
             }
             (Some(key), true) => {
-                self.decrypt_to_scratch(raw, key)?;
-                decompress_exactly(&mut self.zstd, &self.scratch, out)?;
+                let compressed = decrypt_in_place(&mut self.cipher, raw, key)?;
+                decompress_exactly(&mut self.zstd, compressed, out)?;
             }
         }
         let actual = ChunkDigest::of_maybe_keyed(out, key);
@@ -96,32 +111,24 @@ impl BlobDecoder {
         }
         match (key, header.kind.is_compressed()) {
             (None, false) => Ok(stored.to_vec()),
-            (None, true) => decompress_up_to(&mut self.zstd, stored, max_plain),
+            (None, true) => decompress_up_to(stored, max_plain),
             (Some(key), false) => {
                 let mut plain = vec![0; stored.len()];
                 decrypt(&mut self.cipher, raw, key, &mut plain)?;
                 Ok(plain)
             }
             (Some(key), true) => {
-                self.decrypt_to_scratch(raw, key)?;
-                decompress_up_to(&mut self.zstd, &self.scratch, max_plain)
+                let mut copy = raw.to_vec();
+                let compressed = decrypt_in_place(&mut self.cipher, &mut copy, key)?;
+                decompress_up_to(compressed, max_plain)
             }
         }
-    }
-
-    fn decrypt_to_scratch(&mut self, raw: &[u8], key: &CryptKey) -> Result<(), BlobError> {
-        // Not cleared first: only growth has to be zeroed.
-        self.scratch
-            .resize(raw.len().saturating_sub(ENCRYPTED_HEADER_LEN), 0);
-        decrypt(&mut self.cipher, raw, key, &mut self.scratch)
     }
 }
 
 impl std::fmt::Debug for BlobDecoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BlobDecoder")
-            .field("scratch_bytes", &self.scratch.capacity())
-            .finish_non_exhaustive()
+        f.debug_struct("BlobDecoder").finish_non_exhaustive()
     }
 }
 
@@ -166,12 +173,33 @@ fn decrypt(cipher: &mut Option<Gcm>, raw: &[u8], key: &CryptKey, out: &mut [u8])
     ) else {
         return Err(too_short);
     };
-    let cipher = match cipher {
-        Some(cipher) => cipher,
-        None => cipher.insert(Gcm::new()?),
-    };
-    let decrypted: Result<(), CryptError> = cipher.decrypt(key.enc_key(), &iv, &tag, stored, out);
+    let decrypted: Result<(), CryptError> = context(cipher)?.decrypt(key.enc_key(), &iv, &tag, stored, out);
     Ok(decrypted?)
+}
+
+/// Decrypts where the data is; returns it.
+fn decrypt_in_place<'raw>(
+    cipher: &mut Option<Gcm>,
+    raw: &'raw mut [u8],
+    key: &CryptKey,
+) -> Result<&'raw [u8], BlobError> {
+    let actual = raw.len();
+    let (iv, tag) = (array_at(raw, IV_AT), array_at(raw, TAG_AT));
+    let (Some(iv), Some(tag), Some(stored)) = (iv, tag, raw.get_mut(ENCRYPTED_HEADER_LEN..)) else {
+        return Err(BlobError::TooShort {
+            expected: ENCRYPTED_HEADER_LEN,
+            actual,
+        });
+    };
+    context(cipher)?.decrypt_in_place(key.enc_key(), &iv, &tag, stored)?;
+    Ok(stored)
+}
+
+fn context(cipher: &mut Option<Gcm>) -> Result<&mut Gcm, CryptError> {
+    match cipher {
+        Some(cipher) => Ok(cipher),
+        None => Ok(cipher.insert(Gcm::new()?)),
+    }
 }
 
 /// Decompresses `stored` into all of `out` and nothing beyond.
@@ -192,17 +220,15 @@ fn decompress_exactly(zstd: &mut DCtx<'static>, stored: &[u8], out: &mut [u8]) -
     check_length(written, out)
 }
 
-fn decompress_up_to(zstd: &mut DCtx<'static>, stored: &[u8], limit: u64) -> Result<Vec<u8>, BlobError> {
+fn decompress_up_to(stored: &[u8], limit: u64) -> Result<Vec<u8>, BlobError> {
     let damaged = |error: std::io::Error| BlobError::Compression {
         reason: error.to_string(),
     };
-    zstd.reset(zstd::zstd_safe::ResetDirective::SessionOnly)
-        .map_err(|code| BlobError::Compression {
-            reason: get_error_name(code).to_owned(),
-        })?;
+    // A context of its own: one that has decoded a stream keeps its window, which the stream chooses.
+    let mut zstd = DCtx::default();
     let mut plain = Vec::new();
     // One byte more than allowed tells a blob of exactly the limit from a longer one.
-    Decoder::with_context(stored, zstd)
+    Decoder::with_context(stored, &mut zstd)
         .take(limit.saturating_add(1))
         .read_to_end(&mut plain)
         .map_err(damaged)?;

@@ -1,5 +1,7 @@
 //! Who gets memory when, and that it all comes back.
 
+use std::time::Duration;
+
 use futures_util::FutureExt;
 
 use super::*;
@@ -162,4 +164,130 @@ fn an_ordered_job_has_a_cap_that_leaves_room_for_the_others() {
     assert_eq!(budget.stats().jobs, 2);
     drop(held);
     assert_eq!((budget.used_bytes(), budget.stats().jobs), (0, 1));
+}
+
+/// Takes all the memory the job may have now, as the job of a reader that reads nothing does.
+fn hoard(share: &JobShare) -> Vec<ChunkMemory> {
+    std::iter::from_fn(|| share.try_reserve(need(4))).collect()
+}
+
+#[test]
+fn any_number_of_idle_readers_leaves_a_quarter_to_unordered_jobs() {
+    for total in [64, 128, 512] {
+        let budget = budget(total);
+        let mut waiting = Vec::new();
+        let mut hoards = Vec::new();
+        for _ in 0..100 {
+            let mut asked = Box::pin(budget.admit(job(0, 4, true)));
+            match now(asked.as_mut()) {
+                Some(share) => {
+                    let share = share.expect("a share");
+                    let mut held = hoard(&share);
+                    // One chunk in any case, however late it came.
+                    if held.is_empty() {
+                        held.push(now(share.reserve(need(4))).expect("at once").expect("memory"));
+                    }
+                    hoards.push((share, held));
+                }
+                None => waiting.push(asked),
+            }
+        }
+        assert!(!waiting.is_empty() && hoards.len() > 2, "{}", hoards.len());
+        assert!(budget.used_bytes() <= (total * MIB) as u64 / 4 * 3, "{total}");
+        let other = admitted(&budget, job(1, 4, false));
+        let memory = now(other.reserve(need(4))).expect("at once").expect("memory");
+        // The readers read: those who wait come in.
+        let in_line = waiting.len();
+        drop(hoards);
+        waiting.retain_mut(|asked| now(asked.as_mut()).is_none());
+        assert!(waiting.len() < in_line);
+        drop((memory, other, waiting));
+    }
+}
+
+#[test]
+fn a_job_that_waits_blocks_none_that_fits_and_is_overtaken_a_limited_number_of_times() {
+    let budget = budget(128);
+    let first = admitted(&budget, job(60, 16, true));
+    // 92 MiB of the 96 are promised to the first: this one does not fit beside it.
+    let mut large = Box::pin(budget.admit(job(0, 8, true)));
+    assert!(now(large.as_mut()).is_none());
+    for _ in 0..16 {
+        drop(admitted(&budget, job(0, 2, true)));
+    }
+    let mut small = Box::pin(budget.admit(job(0, 2, true)));
+    assert!(
+        now(small.as_mut()).is_none(),
+        "the large one came first, and long ago"
+    );
+    drop(admitted(&budget, job(0, 4, false)));
+    drop(first);
+    now(large.as_mut()).expect("its turn").expect("a share");
+    now(small.as_mut()).expect("its turn").expect("a share");
+}
+
+#[test]
+fn an_unordered_job_with_a_large_plan_does_not_starve_behind_small_ones() {
+    let budget = budget(128);
+    let busy = admitted(&budget, job(60, 4, false));
+    let mut large = Box::pin(budget.admit(job(80, 4, false)));
+    assert!(now(large.as_mut()).is_none());
+    let mut passed = Vec::new();
+    for _ in 0..40 {
+        let mut asked = Box::pin(budget.admit(job(3, 4, false)));
+        match now(asked.as_mut()) {
+            Some(share) => passed.push(share.expect("a share")),
+            None => break,
+        }
+    }
+    assert_eq!(passed.len(), 16);
+    drop(passed);
+    let mut later = Box::pin(budget.admit(job(3, 4, false)));
+    assert!(now(later.as_mut()).is_none(), "the large one comes first");
+    drop(busy);
+    let _large = now(large.as_mut()).expect("its turn").expect("a share");
+    now(later.as_mut()).expect("beside it").expect("a share");
+}
+
+#[test]
+fn a_cap_grows_when_others_leave() {
+    let budget = budget(128);
+    let mut others: Vec<_> = (0..8).map(|_| admitted(&budget, job(0, 4, true))).collect();
+    let late = others.pop().expect("a share");
+    let held = hoard(&late);
+    assert_eq!((held.len(), late.cap_bytes()), (1, need(4).bytes()));
+    drop(others);
+    assert_eq!(late.cap_bytes(), 4 * need(4).bytes());
+    assert_eq!(hoard(&late).len(), 3);
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_reader_goes_only_when_somebody_else_waited_as_long_as_it_was_idle() {
+    let budget = budget(64);
+    let idle = admitted(&budget, job(0, 16, true));
+    let also_idle = admitted(&budget, job(0, 6, true));
+    let _held = now(idle.reserve(need(16))).expect("at once").expect("memory");
+    let idle_since = Instant::now();
+    let goes = || (idle.must_go(idle_since), also_idle.must_go(idle_since));
+    let later = |seconds| tokio::time::advance(Duration::from_secs(seconds));
+    later(3600).await;
+    assert_eq!(goes(), (false, false), "nobody waits");
+
+    // Its own chunk waits for its own reader: that is nobody else.
+    let mut own = Box::pin(idle.reserve(need(4)));
+    assert!(now(own.as_mut()).is_none());
+    assert!(idle.waits_for_its_reader());
+    later(3600).await;
+    assert_eq!(goes(), (false, false), "nobody else waits");
+
+    let mut other = Box::pin(budget.admit(job(0, 8, true)));
+    assert!(now(other.as_mut()).is_none());
+    later(29).await;
+    assert_eq!(goes(), (false, false), "not for long");
+    later(1).await;
+    assert_eq!(goes(), (true, false), "one at a time");
+    later(1).await;
+    assert!(also_idle.must_go(idle_since));
+    assert!(!idle.must_go(Instant::now()), "it reads");
 }

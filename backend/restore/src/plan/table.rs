@@ -24,7 +24,7 @@ impl Table {
     /// A table for `total` positions, all of which must then be inserted in order. `total` is at most 2^31.
     pub(super) fn new(total: u64) -> Result<Self, PlanError> {
         let too_large = || PlanError::Memory {
-            bytes: total.saturating_mul(7),
+            bytes: total.saturating_mul(super::BUILD_BYTES),
         };
         let total = usize::try_from(total).map_err(|_too_wide| too_large())?;
         let mut table = Self {

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::*;
 
 const CHUNK: u64 = 64 << 10;
+const ANY: PlanLimit = PlanLimit { bytes: u64::MAX };
 
 /// A fixed index of these digests, the last chunk `tail` bytes short.
 fn fixed(digests: &[ChunkDigest], tail: u64) -> (TempDir, IndexFile) {
@@ -63,7 +64,7 @@ proptest! {
         let kinds: Vec<Option<u16>> = numbers.iter().map(|number| (number % spread).checked_sub(1)).collect();
         let digests: Vec<_> = kinds.iter().map(|kind| kind.map_or(zero, digest)).collect();
         let (_directory, index) = fixed(&digests, 0);
-        let plan = RestorePlan::build(&index, CryptMode::None, None).expect("a plan");
+        let plan = RestorePlan::build(&index, CryptMode::None, None, ANY).expect("a plan");
 
         let mut next: HashMap<u16, u64> = HashMap::new();
         for (position, kind) in (0..kinds.len() as u64).rev().zip(kinds.iter().rev()) {
@@ -101,7 +102,7 @@ fn a_short_tail_of_zeros_is_zeros() {
         zero_digest(CHUNK - tail, None),
     ];
     let (_directory, index) = fixed(&digests, tail);
-    let counts = RestorePlan::build(&index, CryptMode::None, None)
+    let counts = RestorePlan::build(&index, CryptMode::None, None, ANY)
         .expect("a plan")
         .counts();
     assert_eq!((counts.zero_chunks, counts.zero_runs), (2, 1));
@@ -117,7 +118,7 @@ fn zeros_are_recognised_under_the_key_of_an_encrypted_archive_only() {
     let digests = [zero_digest(CHUNK, Some(&key)), zero_digest(CHUNK, None)];
     let (_directory, index) = fixed(&digests, 0);
     let zero_at = |mode, key| {
-        let plan = RestorePlan::build(&index, mode, key).expect("a plan");
+        let plan = RestorePlan::build(&index, mode, key, ANY).expect("a plan");
         [0, 1].map(|position| plan.use_at(position) == Use::Zero)
     };
     assert_eq!(zero_at(CryptMode::Encrypt, Some(&key)), [true, false]);
@@ -136,7 +137,7 @@ fn the_largest_zero_chunk_of_a_dynamic_index_is_zeros() {
         (7, digest(1)),
     ];
     let (_directory, index) = dynamic(&entries);
-    let plan = RestorePlan::build(&index, CryptMode::None, None).expect("a plan");
+    let plan = RestorePlan::build(&index, CryptMode::None, None, ANY).expect("a plan");
     let uses: Vec<_> = (0..4).map(|position| plan.use_at(position)).collect();
     assert_eq!(uses, [Use::First, Use::Zero, Use::Zero, Use::First]);
     assert_eq!(plan.largest_chunk_bytes(), odd);
@@ -145,7 +146,7 @@ fn the_largest_zero_chunk_of_a_dynamic_index_is_zeros() {
 #[test]
 fn one_chunk_with_two_lengths_is_refused() {
     let (_directory, index) = dynamic(&[(1000, digest(1)), (1000, digest(2)), (2000, digest(1))]);
-    let error = RestorePlan::build(&index, CryptMode::None, None).expect_err("two lengths");
+    let error = RestorePlan::build(&index, CryptMode::None, None, ANY).expect_err("two lengths");
     assert!(
         matches!(
             error,
@@ -165,8 +166,37 @@ fn one_chunk_with_two_lengths_is_refused() {
 #[test]
 fn an_empty_dynamic_index_is_an_empty_plan() {
     let (_directory, index) = dynamic(&[]);
-    let plan = RestorePlan::build(&index, CryptMode::None, None).expect("a plan");
+    let plan = RestorePlan::build(&index, CryptMode::None, None, ANY).expect("a plan");
     assert_eq!(plan.counts(), PlanCounts::default());
     assert_eq!(plan.use_at(0), Use::Zero);
     assert_eq!(plan.next_use(0), None);
+}
+
+/// 4 KiB on disk, and 8 GiB of holes that claim 2^28 chunks.
+#[test]
+fn a_plan_larger_than_its_limit_is_refused_before_anything_is_read() {
+    let chunks = 1_u64 << 28;
+    let header = FixedHeader {
+        uuid: uuid::Uuid::nil(),
+        ctime: 0,
+        csum: [0; 32],
+        size: chunks * CHUNK,
+        chunk_size: CHUNK,
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("image.fidx");
+    std::fs::write(&path, header.encode()).expect("writing the header");
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .expect("the index");
+    file.set_len(4096 + chunks * 32).expect("holes");
+    let index = IndexFile::open(&path).expect("an index");
+    let limit = PlanLimit { bytes: 64 << 20 };
+    let error = RestorePlan::build(&index, CryptMode::None, None, limit).expect_err("too large");
+    assert_eq!(error.code(), "memory-budget");
+    let text = error.to_string();
+    for part in ["image.fidx", "268435456 chunks", "1879048192 bytes", "67108864"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
 }

@@ -4,6 +4,10 @@
 //! create: .NAME.fleethold-XXXX.part (O_EXCL) ─▶ pwrite in any order, holes left ─▶ commit: size, fsync, rename, fsync dir
 //!                                           └──▶ drop or failure: unlink
 //! ```
+//!
+//! From the moment the complete file, whose content is durable, has its name the restore has succeeded: nothing that
+//! goes wrong afterwards (the directory cannot be synced, a second name cannot be removed) makes it a failure, for then
+//! a failed restore would leave a file under the final name. It is a warning in the log.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -112,8 +116,8 @@ impl FileSink {
         fsync(&self.file).map_err(|error| TargetError::io("syncing", &self.place.path, error))
     }
 
-    /// Gives the complete file its name, durably. Fails with [`TargetError::Exists`] when the name was taken meanwhile
-    /// and must not be overwritten.
+    /// Gives the complete file its name, durably where the system can. Fails with [`TargetError::Exists`] when the name
+    /// was taken meanwhile and must not be overwritten; after a failure nothing of ours is under the name.
     pub(crate) fn publish(&self) -> Result<(), TargetError> {
         let path = &self.place.path;
         if self.overwrite {
@@ -129,7 +133,12 @@ impl FileSink {
             self.rename_to_free_name()?;
         }
         self.settled.store(true, Ordering::Release);
-        fsync(&self.place.directory).map_err(|error| TargetError::io("syncing the directory of", path, error))
+        if let Err(error) = fsync(&self.place.directory) {
+            let error = io::Error::from(error);
+            tracing::warn!(path = %path.display(), %error,
+                "the restored file is complete, but its directory cannot be synced: a crash may take its name away");
+        }
+        Ok(())
     }
 
     /// Renames unless the name is taken, decided by the kernel in one step.
@@ -146,30 +155,38 @@ impl FileSink {
             Ok(()) => Ok(()),
             Err(Errno::EXIST) => Err(TargetError::Exists { path: path.clone() }),
             // Some network file systems know no such rename; a hard link refuses a taken name as well.
-            Err(Errno::INVAL) => {
-                let linked = rustix::fs::linkat(
-                    directory,
-                    &self.temporary,
-                    directory,
-                    &self.place.leaf,
-                    AtFlags::empty(),
-                );
-                match linked {
-                    Ok(()) => unlinkat(directory, &self.temporary, AtFlags::empty())
-                        .map_err(|error| TargetError::io("naming", path, error)),
-                    Err(Errno::EXIST) => Err(TargetError::Exists { path: path.clone() }),
-                    Err(error) => Err(TargetError::io("naming", path, error)),
-                }
+            Err(Errno::INVAL) => self.link_to_free_name(),
+            Err(error) => Err(TargetError::io("naming", path, error)),
+        }
+    }
+
+    fn link_to_free_name(&self) -> Result<(), TargetError> {
+        let (directory, path) = (&self.place.directory, &self.place.path);
+        let linked = rustix::fs::linkat(
+            directory,
+            &self.temporary,
+            directory,
+            &self.place.leaf,
+            AtFlags::empty(),
+        );
+        match linked {
+            Ok(()) => {
+                self.remove_temporary();
+                Ok(())
             }
+            Err(Errno::EXIST) => Err(TargetError::Exists { path: path.clone() }),
             Err(error) => Err(TargetError::io("naming", path, error)),
         }
     }
 
     /// Removes the temporary file now, although writers may still hold the sink.
     pub(crate) fn discard(&self) {
-        if self.settled.swap(true, Ordering::AcqRel) {
-            return;
+        if !self.settled.swap(true, Ordering::AcqRel) {
+            self.remove_temporary();
         }
+    }
+
+    fn remove_temporary(&self) {
         if let Err(error) = unlinkat(&self.place.directory, &self.temporary, AtFlags::empty()) {
             let error = io::Error::from(error);
             tracing::warn!(path = %self.temporary_path().display(), %error, "cannot remove a temporary file");
@@ -211,4 +228,53 @@ fn temporary_name(leaf: &OsStr) -> OsString {
     name.push(OsStr::from_bytes(leaf.as_bytes().get(..keep).unwrap_or_default()));
     name.push(suffix);
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory that files can be made in, but that cannot be synced.
+    fn unsyncable(directory: &Path) -> TargetPlace {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let place = TargetPlace {
+            directory: rustix::fs::open(directory, flags, Mode::empty()).expect("a directory"),
+            leaf: OsString::from("image"),
+            path: directory.join("image"),
+        };
+        assert!(fsync(&place.directory).is_err());
+        place
+    }
+
+    fn names(directory: &Path) -> Vec<OsString> {
+        let entries = std::fs::read_dir(directory).expect("a directory");
+        entries
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect()
+    }
+
+    #[test]
+    fn a_complete_file_under_its_name_is_a_success() {
+        for overwrite in [false, true] {
+            let directory = tempfile::tempdir().expect("a directory");
+            let options = FileOptions { overwrite };
+            let sink = FileSink::create_in(unsyncable(directory.path()), options).expect("a file");
+            sink.write_at(b"all of it", 0).expect("writing");
+            sink.publish().expect("complete and named");
+            sink.discard();
+            assert_eq!(names(directory.path()), ["image"]);
+        }
+    }
+
+    #[test]
+    fn a_second_name_that_cannot_be_removed_is_no_failure() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let sink = FileSink::create_in(unsyncable(directory.path()), FileOptions::default()).expect("a file");
+        sink.link_to_free_name().expect("a name");
+        assert_eq!(names(directory.path()), ["image"]);
+        // As if another had removed it first.
+        sink.remove_temporary();
+        assert!(matches!(sink.link_to_free_name(), Err(TargetError::Io { .. })));
+        assert_eq!(names(directory.path()), ["image"]);
+    }
 }

@@ -1,10 +1,11 @@
 //! Where a target file may be: anywhere for the command line, below a root for the server.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
+use fleethold_datastore::open_dir_beneath;
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::TargetError;
@@ -97,19 +98,24 @@ impl RestoreRoot {
             return Err(outside("`..` in the path"));
         }
         let leaf = leaf(relative)?.to_owned();
-        let parent = match relative.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
         let path = self.path.join(relative);
-        let confined = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let directory = openat2(&self.directory, parent, DIRECTORY, Mode::empty(), confined).map_err(
-            |error| match error {
-                Errno::LOOP => outside("a symbolic link in the path"),
-                Errno::XDEV => outside("the path leaves it"),
-                other => TargetError::io("opening the directory of", &path, other),
-            },
-        )?;
+        // Plain names only: `.` is none.
+        let parent: PathBuf = relative
+            .parent()
+            .into_iter()
+            .flat_map(Path::components)
+            .filter(|part| matches!(part, Component::Normal(_)))
+            .collect();
+        let opened = if parent.as_os_str().is_empty() {
+            self.directory.try_clone()
+        } else {
+            open_dir_beneath(self.directory.as_fd(), &parent)
+        };
+        let directory = opened.map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::LOOP) => outside("a symbolic link in the path"),
+            Some(Errno::XDEV) => outside("the path leaves it"),
+            _ => TargetError::io("opening the directory of", &path, error),
+        })?;
         Ok(TargetPlace {
             directory,
             leaf,

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use fleethold_datastore::{ChunkSource, Datastore};
 use fleethold_format::blob::{BlobEncoder, EncodeOptions};
-use fleethold_format::crypt::CryptKey;
+use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::key_file::KeyFile;
 use fleethold_format::names::{ArchiveName, DatastoreName, Namespace, SnapshotPath};
 use fleethold_restore::{
-    BlobRequest, FileOptions, FileSink, Progress, RestoreEngine, RestoreIdentity, RestorePlan,
-    RestoreRequest, Sink,
+    BlobRequest, FileOptions, FileSink, Progress, RestoreEngine, RestoreIdentity, RestoreRequest, Sink,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -206,7 +205,7 @@ impl Bench {
         let sink = Sink::File(FileSink::create(&target, FileOptions::default()).expect("a file"));
         let result = if archive.kind().is_index() {
             let index = Arc::new(snapshot.open_index(&archive).map_err(code)?);
-            let plan = RestorePlan::build(&index, file.crypt_mode, key.as_deref());
+            let plan = self.engine.plan(&index, file.crypt_mode, key.as_deref());
             let request = RestoreRequest {
                 plan: Arc::new(plan.map_err(|error| error.code().to_owned())?),
                 index,
@@ -275,6 +274,30 @@ async fn each_damage_has_its_error_and_leaves_no_file() {
         assert_eq!(names(bench.out.path()), Vec::<String>::new(), "{what:?} {how:?}");
         fs::write(&path, whole).expect("mending the file");
     }
+}
+
+/// Before its chunks are counted and memory for them is taken.
+#[test]
+fn no_plan_is_made_of_an_index_that_is_not_the_manifests() {
+    let bench = Bench {
+        golden: unpack_golden(),
+        out: tempfile::tempdir().expect("a directory"),
+        engine: engine(),
+    };
+    bench.damage(What::Index, How::SwapEntries);
+    let name = DatastoreName::parse("golden").expect("a name");
+    let store = Datastore::open(name, &bench.golden.path().join("store")).expect("a store");
+    let path = SnapshotPath::parse(SNAPSHOT).expect("a path");
+    let snapshot = store.snapshot(&Namespace::root(), &path).expect("a snapshot");
+    let index = snapshot
+        .open_index(&ArchiveName::parse(INDEX).expect("a name"))
+        .expect("an index");
+    let error = bench
+        .engine
+        .plan(&index, CryptMode::Encrypt, None)
+        .expect_err("another checksum");
+    assert_eq!(error.code(), "index-csum");
+    assert!(error.to_string().contains(INDEX), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

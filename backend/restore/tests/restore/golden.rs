@@ -8,7 +8,7 @@ use fleethold_format::crypt::CryptKey;
 use fleethold_format::key_file::KeyFile;
 use fleethold_format::names::{ArchiveName, DatastoreName, Namespace, SnapshotPath};
 use fleethold_restore::{
-    BlobRequest, FileOptions, FileSink, Progress, RestoreEngine, RestoreIdentity, RestorePlan, RestoreReport,
+    BlobRequest, FileOptions, FileSink, Progress, RestoreEngine, RestoreIdentity, RestoreReport,
     RestoreRequest, Sink, StreamSink,
 };
 use futures_util::{StreamExt, stream};
@@ -92,7 +92,9 @@ async fn restore(engine: &RestoreEngine, what: &Expected, sink: Sink) -> Restore
     let result = if what.archive.kind().is_index() {
         let index = Arc::new(snapshot.open_index(&what.archive).expect("an index"));
         let file = snapshot.entry(&what.archive).expect("a listed file").clone();
-        let plan = RestorePlan::build(&index, file.crypt_mode, key.as_deref()).expect("a plan");
+        let plan = engine
+            .plan(&index, file.crypt_mode, key.as_deref())
+            .expect("a plan");
         let source: Arc<dyn ChunkSource> = Arc::new(what.store.chunk_source().expect("a source"));
         let request = RestoreRequest {
             plan: Arc::new(plan),

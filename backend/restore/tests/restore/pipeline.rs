@@ -14,7 +14,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::watch;
 
-use crate::support::{Image, engine, engine_of, names, read_all, stream};
+use crate::support::{Cut, Image, engine, engine_of, names, read_all, stream};
 
 const MIB: usize = 1 << 20;
 
@@ -282,6 +282,72 @@ async fn a_reader_that_goes_away_ends_its_job_and_one_that_stops_reading_holds_u
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dozen_readers_that_read_nothing_hold_up_no_restore() {
+    let image = Image::fixed(random(12, 4 * MIB), 4 * MIB as u64);
+    let engine = engine_of(64 << 20);
+    let mut stuck = Vec::new();
+    for _ in 0..12 {
+        let (sink, receiver) = StreamSink::channel(2);
+        let (engine, request) = (engine.clone(), image.request(Sink::Stream(sink)));
+        stuck.push((
+            tokio::spawn(async move { engine.execute(request).await }),
+            receiver,
+        ));
+    }
+    while engine.stats().budget.jobs + engine.stats().budget.waiting_jobs < 12 {
+        tokio::task::yield_now().await;
+    }
+    assert!(engine.stats().budget.waiting_jobs > 0, "more than fit");
+    let directory = tempfile::tempdir().expect("a directory");
+    let sink = FileSink::create(&directory.path().join("image"), FileOptions::default()).expect("a file");
+    let restore = engine.execute(image.request(Sink::File(sink)));
+    let mut hashed = image.request(Sink::Null);
+    hashed.sha256 = true;
+    let soon = Duration::from_secs(20);
+    let both = async { tokio::join!(restore, engine.execute(hashed)) };
+    let (file, null) = tokio::time::timeout(soon, both)
+        .await
+        .expect("sooner than idle readers are ended");
+    file.expect("a restore beside them");
+    assert_eq!(null.expect("one hashed").sha256, Some(image.sha256()));
+    for (job, receiver) in stuck {
+        drop(receiver);
+        job.await.expect("a task").expect_err("nobody reads");
+    }
+    let budget = engine.stats().budget;
+    assert_eq!((budget.used_bytes, budget.jobs), (0, 0));
+}
+
+/// Chunks of 16 MiB: two streams do not fit into the smallest budget together.
+#[tokio::test(start_paused = true)]
+async fn a_paused_download_ends_when_it_is_in_the_way_and_only_then() {
+    let image = Image::fixed(random(3, 16 * MIB), 16 * MIB as u64);
+    let engine = engine_of(64 << 20);
+    let (sink, receiver) = StreamSink::channel(4);
+    let (first, request) = (engine.clone(), image.request(Sink::Stream(sink)));
+    let paused = tokio::spawn(async move { first.execute(request).await });
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert!(!paused.is_finished(), "in nobody's way");
+    assert!(engine.stats().budget.used_bytes > 0, "it holds what it has");
+
+    let (report, content) = stream(&engine, |sink| image.request(sink)).await;
+    report.expect("the other download");
+    assert!(content.expect("a clean end") == image.bytes);
+    let error = paused.await.expect("a task").expect_err("idle");
+    assert_eq!(error.code(), "reader-idle", "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the reader took nothing for 30 s while others waited"),
+        "{error}"
+    );
+    // All of its memory is back, although its reader is still there and learns why.
+    assert_eq!(engine.stats().budget.used_bytes, 0);
+    let reason = read_all(receiver).await.expect_err("no clean end");
+    assert!(reason.contains("took nothing for 30 s"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn twelve_jobs_share_the_smallest_budget_and_all_finish() {
     let image = Arc::new(Image::fixed(random(12, 4 * MIB), 4 * MIB as u64));
     let engine = engine_of(64 << 20);
@@ -376,6 +442,28 @@ async fn an_index_changed_after_its_plan_is_noticed() {
     let error = engine().execute(request).await.expect_err("a changed index");
     assert_eq!(error.code(), "index-changed", "{error}");
     assert_eq!(names(directory.path()), Vec::<String>::new());
+}
+
+/// The places of a repeated chunk are read from a dynamic index before its checksum is known again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_is_written_only_where_the_index_still_names_its_chunk() {
+    for (at, what) in [(8_usize, "digest"), (0, "end")] {
+        let (one, two) = (random(1, 5000), random(2, 4000));
+        let bytes = [one.clone(), two, one].concat();
+        let image = Image::new(bytes, &Cut::Dynamic(vec![5000, 8000, 5000]), None);
+        let directory = tempfile::tempdir().expect("a directory");
+        let sink = FileSink::create(&directory.path().join("image"), FileOptions::default()).expect("a file");
+        let request = image.request(Sink::File(sink));
+        let mut index = std::fs::read(&image.index_path).expect("the index");
+        index[4096 + 2 * 40 + at] ^= 1;
+        std::fs::write(&image.index_path, index).expect("changing the index in place");
+        let error = engine().execute(request).await.expect_err("a changed index");
+        assert_eq!(error.code(), "index-changed", "{what}: {error}");
+        let place = error.place().expect("the place that is not written");
+        assert_eq!((place.position, place.offset), (2, 13_000), "{what}");
+        assert!(error.to_string().contains("root.pxar.didx"), "{error}");
+        assert_eq!(names(directory.path()), Vec::<String>::new());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

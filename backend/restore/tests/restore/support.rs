@@ -13,8 +13,8 @@ use fleethold_format::index::{DynamicEntry, DynamicHeader, FixedHeader, zero_dig
 use fleethold_format::manifest::ManifestFile;
 use fleethold_format::names::{ArchiveName, Namespace, SnapshotPath};
 use fleethold_restore::{
-    EngineConfig, Progress, RestoreEngine, RestoreError, RestoreIdentity, RestorePlan, RestoreReport,
-    RestoreRequest, Sink, StreamReceiver, StreamSink,
+    EngineConfig, PlanLimit, Progress, RestoreEngine, RestoreError, RestoreIdentity, RestorePlan,
+    RestoreReport, RestoreRequest, Sink, StreamReceiver, StreamSink,
 };
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -160,7 +160,12 @@ impl Image {
     }
 
     pub(crate) fn plan(&self) -> Arc<RestorePlan> {
-        let plan = RestorePlan::build(&self.index, self.file.crypt_mode, self.key.as_deref());
+        let plan = RestorePlan::build(
+            &self.index,
+            self.file.crypt_mode,
+            self.key.as_deref(),
+            PlanLimit { bytes: u64::MAX },
+        );
         Arc::new(plan.expect("a plan"))
     }
 

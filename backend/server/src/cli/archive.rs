@@ -8,7 +8,7 @@ use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::names::{ArchiveName, Namespace, SnapshotPath};
 use fleethold_restore::{
     BlobRequest, Outcome, PlanError, Progress, ReportError, RestoreEngine, RestoreError, RestoreIdentity,
-    RestorePlan, RestoreReport, RestoreRequest, Sink,
+    RestoreReport, RestoreRequest, Sink,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -188,10 +188,11 @@ pub(super) async fn restore(
 
     let planned = {
         let (snapshot, archive, key) = (Arc::clone(snapshot), archive.clone(), tools.key.clone());
+        let engine = tools.engine.clone();
         tokio::task::spawn_blocking(move || {
             let file = snapshot.entry(&archive)?.clone();
             let index = snapshot.open_index(&archive)?;
-            let plan = RestorePlan::build(&index, file.crypt_mode, key.as_deref())?;
+            let plan = engine.plan(&index, file.crypt_mode, key.as_deref())?;
             let source = snapshot.store().chunk_source()?;
             Ok::<_, PlanError>((file, index, plan, source))
         })

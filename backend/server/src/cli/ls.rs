@@ -108,6 +108,7 @@ fn groups(store: &Datastore, ns: &Namespace) -> CliResult<Listing> {
             "group": group.path.to_string(),
             "owner": group.owner.as_ref().map(ToString::to_string),
             "owner_error": group.owner_error,
+            "error": group.error,
             "notes": group.notes,
             "snapshots": snapshots.len(),
             "last_backup": newest.map(ToString::to_string),
@@ -185,6 +186,7 @@ fn files(info: &SnapshotInfo) -> Listing {
         })
         .collect();
     let mut lines = vec![format!("snapshot {}: {}", info.path, state(info))];
+    lines.extend(info.error.as_ref().map(|error| format!("error: {error}")));
     lines.extend(
         info.manifest_error
             .as_ref()
@@ -208,6 +210,7 @@ fn snapshot_object(info: &SnapshotInfo) -> Value {
         "fingerprint": info.fingerprint.as_ref().map(ToString::to_string),
         "verify": info.verify.as_ref().map(verify_word),
         "manifest_error": info.manifest_error,
+        "error": info.error,
         "files": info.files.iter().map(file_object).collect::<Vec<_>>(),
     })
 }
@@ -222,7 +225,7 @@ fn file_object(file: &FileInfo) -> Value {
 }
 
 fn state(info: &SnapshotInfo) -> &'static str {
-    match (info.finished, &info.manifest_error) {
+    match (info.finished, info.problem()) {
         (_, Some(_)) => "damaged",
         (true, None) => "finished",
         (false, None) => "unfinished",

@@ -65,7 +65,12 @@ impl Load {
     ///
     /// # Errors
     /// When the file is missing, damaged or cannot be planned.
-    pub fn read(open: OpenFile, key: Option<Arc<CryptKey>>, latency: Duration) -> ServiceResult<Self> {
+    pub fn read(
+        engine: &RestoreEngine,
+        open: OpenFile,
+        key: Option<Arc<CryptKey>>,
+        latency: Duration,
+    ) -> ServiceResult<Self> {
         let snapshot = &open.snapshot;
         let identity = RestoreIdentity {
             store: snapshot.store().name().to_string(),
@@ -76,7 +81,7 @@ impl Load {
         let file = snapshot.manifest().file(&open.name).ok().cloned();
         let (content, plain_bytes, chunks_distinct) = match (open.index()?, file) {
             (Some(index), Some(file)) => {
-                let plan = RestorePlan::build(&index, open.crypt_mode, key.as_deref())?;
+                let plan = engine.plan(&index, open.crypt_mode, key.as_deref())?;
                 let source = source::chunks(snapshot.store(), latency)?;
                 let (size, distinct) = (index.size(), plan.counts().chunks_distinct);
                 let content = Content::Index {

@@ -163,7 +163,7 @@ fn prepare(
 ) -> ServiceResult<(Load, Sink, JobRecord)> {
     let disk = |error| ServiceError::internal(format!("cannot write the task's files: {error}"));
     let open = spec.file.open(spec.key.as_deref())?;
-    let load = Load::read(open, spec.key.clone(), spec.latency)?;
+    let load = Load::read(&runner.engine, open, spec.key.clone(), spec.latency)?;
     log.line(&load.lock_note()).map_err(disk)?;
     if let Some(note) = load.signature_note() {
         log.line(note).map_err(disk)?;

@@ -203,7 +203,7 @@ fn entry_of(info: SnapshotInfo) -> ServiceResult<SnapshotEntry> {
         owner: info.owner.map(|owner| owner.to_string()),
         notes: info.notes,
         key_fingerprint: info.fingerprint.map(|fingerprint| fingerprint.to_string()),
-        problem: info.manifest_error,
+        problem: info.error.or(info.manifest_error),
         files: info
             .files
             .into_iter()
@@ -254,10 +254,11 @@ pub async fn download(
     key: KeyText,
 ) -> ServiceResult<Download> {
     let guard = file.store.try_read()?;
+    let planner = engine.clone();
     let load = work
         .spawn_blocking(move || {
             let key = key.unlock()?;
-            Load::read(file.open(key.as_deref())?, key, Duration::ZERO)
+            Load::read(&planner, file.open(key.as_deref())?, key, Duration::ZERO)
         })
         .await??;
     let (sink, stream) = StreamSink::channel(QUEUED_PIECES);

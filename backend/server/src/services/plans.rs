@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fleethold_api_types::{PlanRequest, PlanStrip, RestorePlan as ApiPlan};
 use fleethold_datastore::IndexFile;
 use fleethold_format::manifest::SignatureCheck;
-use fleethold_restore::RestorePlan;
 use fleethold_restore::plan::Use;
+use fleethold_restore::{RestoreEngine, RestorePlan};
 
 use super::convert::crypt_mode;
 use super::error::ServiceResult;
@@ -22,7 +22,7 @@ const STRIP_PARTS: u64 = 256;
 ///
 /// # Errors
 /// When the file is missing, damaged or does not fit the key.
-pub fn plan(views: &Arc<Views>, request: PlanRequest) -> ServiceResult<ApiPlan> {
+pub fn plan(views: &Arc<Views>, engine: &RestoreEngine, request: PlanRequest) -> ServiceResult<ApiPlan> {
     let start = clock::monotonic();
     let PlanRequest {
         source,
@@ -58,7 +58,7 @@ pub fn plan(views: &Arc<Views>, request: PlanRequest) -> ServiceResult<ApiPlan> 
     };
     match open.index()? {
         Some(index) => {
-            let built = RestorePlan::build(&index, open.crypt_mode, key.as_deref())?;
+            let built = engine.plan(&index, open.crypt_mode, key.as_deref())?;
             let counts = built.counts();
             let (strip, fetch_bytes) = picture(&built, &index)?;
             plan.bytes_total = counts.bytes_total;

@@ -98,8 +98,13 @@ fn look(entry: &StoreEntry, result: &mut ScanResult) -> Result<Content, String> 
         ..Content::default()
     };
     for ns in &namespaces {
-        let groups = match store.groups(ns) {
-            Ok(groups) => groups,
+        let groups = match store.group_list(ns) {
+            Ok(list) => {
+                list.problems
+                    .into_iter()
+                    .for_each(|problem| content.unreadable(problem));
+                list.groups
+            }
             Err(error) => {
                 content.unreadable(error.to_string());
                 continue;
@@ -108,22 +113,27 @@ fn look(entry: &StoreEntry, result: &mut ScanResult) -> Result<Content, String> 
         content.groups += groups.len() as u64;
         for group in &groups {
             match store.snapshots(ns, &group.path) {
-                Ok(snapshots) => snapshots.iter().for_each(|snapshot| {
-                    content.snapshots += 1;
-                    if let Some(reason) = &snapshot.manifest_error {
+                Ok(snapshots) => {
+                    if let Some(reason) = &group.error {
                         content.unreadable(reason.clone());
                     }
-                    if snapshot
-                        .verify
-                        .as_ref()
-                        .is_some_and(|verify| verify.state == VerifyOutcome::Failed)
-                    {
-                        content.verify_failed += 1;
-                    }
-                    if snapshot.finished {
-                        content.last_backup = content.last_backup.max(Some(snapshot.path.time.epoch()));
-                    }
-                }),
+                    snapshots.iter().for_each(|snapshot| {
+                        content.snapshots += 1;
+                        if let Some(reason) = snapshot.problem() {
+                            content.unreadable(reason.to_owned());
+                        }
+                        if snapshot
+                            .verify
+                            .as_ref()
+                            .is_some_and(|verify| verify.state == VerifyOutcome::Failed)
+                        {
+                            content.verify_failed += 1;
+                        }
+                        if snapshot.finished {
+                            content.last_backup = content.last_backup.max(Some(snapshot.path.time.epoch()));
+                        }
+                    });
+                }
                 Err(error) => content.unreadable(error.to_string()),
             }
         }

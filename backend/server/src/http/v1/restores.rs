@@ -142,5 +142,7 @@ pub async fn plan(
 ) -> ApiResult<HttpResponse> {
     let request = body.into_inner();
     rights::see(&state, &caller, &request.source.store, &request.source.ns)?;
-    Ok(HttpResponse::Ok().json(blocking(&state, move |views| plans::plan(views, request)).await?))
+    let engine = state.engine.clone();
+    let planned = blocking(&state, move |views| plans::plan(views, &engine, request)).await?;
+    Ok(HttpResponse::Ok().json(planned))
 }
