@@ -8,10 +8,11 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use support::{Golden, Ground, IMAGE_SHA256, eventually, image, sha256};
+use support::{Golden, Ground, IMAGE_SHA256, USER_PASSWORD, eventually, image, sha256};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_golden_file_restores_to_its_digest_all_at_once() {
@@ -298,4 +299,44 @@ async fn a_restore_under_way_is_interrupted_by_a_stop_and_shown_after_the_restar
         .unwrap()
         .to_owned();
     assert!(last.contains(": TASK ERROR: interrupted"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_only_reads_a_store_writes_nothing_on_the_server() {
+    let ground = Ground::new();
+    let device = ground.path("device");
+    fs::write(&device, "precious").unwrap();
+    let server = ground.serve().await;
+    ground.add_user(
+        "reader@pbs",
+        "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
+    );
+    let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
+    let admin = server.client().await;
+    let file =
+        |path: &str, overwrite: bool| image(json!({"kind": "file", "path": path, "overwrite": overwrite}));
+    let id = admin.restore(&file("admin.raw", false)).await["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(admin.ended(&id).await["state"], "ok");
+    let before = fs::metadata(ground.path("state/restore/admin.raw")).unwrap();
+    for target in [
+        file("admin.raw", true),
+        file("new.raw", false),
+        image(json!({"kind": "device", "path": device})),
+    ] {
+        let refused = reader.post("/api/v1/restores", &target).await;
+        let problem = reader
+            .problem(refused, StatusCode::FORBIDDEN, "permission-denied")
+            .await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("lacks Sys.Modify on /system"), "{detail}");
+    }
+    let after = fs::metadata(ground.path("state/restore/admin.raw")).unwrap();
+    assert_eq!(before.ino(), after.ino(), "not replaced");
+    assert!(!ground.path("state/restore/new.raw").exists());
+    reader.restore(&image(json!({"kind": "null"}))).await;
+    ground.allow("acl:0:/system:reader@pbs:Admin\n");
+    reader.restore(&file("new.raw", false)).await;
 }

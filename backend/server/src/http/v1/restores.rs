@@ -16,12 +16,13 @@ use crate::services::paging::PageRequest;
 use crate::services::{plans, restores};
 use crate::state::AppState;
 
-/// `POST /api/v1/restores` → 202 with the queued job and its `Location`.
+/// `POST /api/v1/restores` → 202 with the queued job and its `Location`. Needs `Datastore.Read` on the source; a target
+/// that is a file or a device also needs `Sys.Modify` on `/system` (403 `permission-denied` names what is missing).
 #[utoipa::path(post, path = "/api/v1/restores", tag = "restores", request_body(content = CreateRestore,
     example = json!({"source": {"store": "golden", "snapshot": "vm/100/2024-05-01T10:00:00Z",
         "archive": "drive-scsi0.img"}, "target": {"kind": "file", "path": "vm-100-scsi0.raw"}, "sha256": true})),
     responses((status = 202, body = Job, headers(("Location" = String))),
-        (status = 404, body = fleethold_api_types::Problem), (status = 409, body = fleethold_api_types::Problem),
+        (status = 403, body = fleethold_api_types::Problem), (status = 404, body = fleethold_api_types::Problem), (status = 409, body = fleethold_api_types::Problem),
         (status = 422, body = fleethold_api_types::Problem), (status = 503, body = fleethold_api_types::Problem)))]
 pub async fn create(
     state: web::Data<AppState>,
@@ -30,6 +31,7 @@ pub async fn create(
 ) -> ApiResult<HttpResponse> {
     let request = body.into_inner();
     rights::read(&state, &caller, &request.source.store, &request.source.ns)?;
+    rights::write(&state, &caller, request.target.kind)?;
     let job = restores::create(&state, request, caller.authid).await?;
     let location = format!("/api/v1/restores/{}", job.id);
     Ok(HttpResponse::Accepted()

@@ -1,6 +1,8 @@
 //! What a caller may do here, by acl.cfg. Lists over all stores, the live feed and the jobs need `Datastore.Audit` on
-//! `/datastore`; a store's content needs a right on the store or the namespace; bytes need `Datastore.Read`.
+//! `/datastore`; a store's content needs a right on the store or the namespace; bytes need `Datastore.Read`. Writing to
+//! this machine's disks is nothing a datastore's roles allow: it needs `Sys.Modify` on `/system`.
 
+use fleethold_api_types::TargetKind;
 use fleethold_format::names::{Authid, Namespace};
 
 use crate::auth::acl::Privileges;
@@ -73,6 +75,20 @@ pub(super) fn see(state: &AppState, caller: &Caller, store: &str, ns: &str) -> S
 /// As [`see`].
 pub(super) fn read(state: &AppState, caller: &Caller, store: &str, ns: &str) -> ServiceResult<()> {
     namespace(state, caller, store, ns, Privileges::READ, "Datastore.Read")
+}
+
+/// Whether the caller may write to a target. Nowhere is free; a new file needs the right as well as one that is
+/// replaced, since it fills the server's disk.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn write(state: &AppState, caller: &Caller, target: TargetKind) -> ServiceResult<()> {
+    match target {
+        TargetKind::Null => Ok(()),
+        TargetKind::File | TargetKind::Device => {
+            require(state, caller, &["system"], Privileges::SYS_MODIFY, "Sys.Modify")
+        }
+    }
 }
 
 /// Whether the caller may stop a job of `owner`: the own ones, or with `Sys.Modify`.
