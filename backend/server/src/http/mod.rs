@@ -9,6 +9,7 @@
 //! | everything else | the page |
 
 pub mod assets;
+mod cookie;
 pub mod docs;
 pub mod extract;
 pub mod headers;
