@@ -255,7 +255,7 @@ async fn answer(
 
     let state = web::Data::new(AppState {
         views,
-        sessions,
+        sessions: Arc::new(sessions),
         engine,
         targets,
         tasks,

@@ -264,8 +264,6 @@ async fn rights_are_those_of_acl_cfg() {
         1
     );
     for (api, path) in [
-        (&reader, "/api/v1/stores"),
-        (&reader, "/api/v1/events"),
         (&reader, "/api/v1/history"),
         (&reader, "/api/v1/observe"),
         (&reader, "/api/v1/stores/golden/groups"),

@@ -9,6 +9,7 @@ pub mod keys;
 pub mod paging;
 pub mod plans;
 pub mod restores;
+pub mod rights;
 pub mod scan;
 pub mod scanner;
 pub mod sessions;
