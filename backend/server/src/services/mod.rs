@@ -12,6 +12,7 @@ pub mod restores;
 pub mod rights;
 pub mod scan;
 pub mod scanner;
+pub mod secrets;
 pub mod sessions;
 pub mod stores;
 pub mod targets;

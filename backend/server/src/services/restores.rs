@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::error::{ServiceError, ServiceResult};
 use super::paging::PageRequest;
 use super::rights::Sight;
+use super::secrets::Wiped;
 use crate::actors::jobs::{Admit, Cancel};
 use crate::jobs::spec::RestoreSpec;
 use crate::state::AppState;
@@ -21,10 +22,11 @@ const LOG_LINES: usize = 1000;
 ///
 /// # Errors
 /// When anything about it does not exist, does not fit or is not allowed, or too many are waiting.
-pub async fn create(state: &AppState, request: CreateRestore, authid: Authid) -> ServiceResult<Job> {
+pub async fn create(state: &AppState, request: Wiped<CreateRestore>, authid: Authid) -> ServiceResult<Job> {
     let (views, targets) = (Arc::clone(&state.views), Arc::clone(&state.targets));
     let parallel = state.settings.default_parallel;
     let prepared = state.work.spawn_blocking(move || {
+        let request = request.hand_over();
         let spec = RestoreSpec::prepare(&views, &targets, request, parallel, authid)?;
         let target = targets.identify(&spec.target);
         Ok::<_, ServiceError>(Admit { spec, target })

@@ -12,6 +12,7 @@ use super::rights;
 use super::stores::blocking;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::secret_json::SecretJson;
 use crate::services::error::ServiceResult;
 use crate::services::paging::PageRequest;
 use crate::services::{plans, restores};
@@ -28,9 +29,8 @@ use crate::state::AppState;
 pub async fn create(
     state: web::Data<AppState>,
     caller: Caller,
-    body: web::Json<CreateRestore>,
+    SecretJson(request): SecretJson<CreateRestore>,
 ) -> ApiResult<HttpResponse> {
-    let request = body.into_inner();
     rights::read(&state, &caller, &request.source.store, &request.source.ns)?;
     rights::write(&state, &caller, request.target.kind)?;
     let job = restores::create(&state, request, caller.authid).await?;
@@ -151,9 +151,9 @@ pub async fn samples(
 pub async fn plan(
     state: web::Data<AppState>,
     caller: Caller,
-    body: web::Json<PlanRequest>,
+    SecretJson(request): SecretJson<PlanRequest>,
 ) -> ApiResult<HttpResponse> {
-    let request = body.into_inner();
     rights::see(&state, &caller, &request.source.store, &request.source.ns)?;
-    Ok(HttpResponse::Ok().json(blocking(&state, move |views| plans::plan(views, request)).await?))
+    let plan = blocking(&state, move |views| plans::plan(views, request.hand_over())).await?;
+    Ok(HttpResponse::Ok().json(plan))
 }

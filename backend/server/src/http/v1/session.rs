@@ -11,6 +11,7 @@ use crate::clock;
 use crate::http::cookie;
 use crate::http::extract::address;
 use crate::http::problem::ApiResult;
+use crate::http::secret_json::SecretJson;
 use crate::services::error::ServiceError;
 use crate::state::AppState;
 
@@ -22,9 +23,9 @@ use crate::state::AppState;
 pub async fn log_in(
     state: web::Data<AppState>,
     request: HttpRequest,
-    body: web::Json<LoginRequest>,
+    SecretJson(body): SecretJson<LoginRequest>,
 ) -> ApiResult<HttpResponse> {
-    let LoginRequest { user, password } = body.into_inner();
+    let LoginRequest { user, password } = body.hand_over();
     let signed_in = state
         .sessions
         .log_in(&user, Zeroizing::new(password), address(&request))
@@ -73,12 +74,12 @@ pub async fn change_password(
     state: web::Data<AppState>,
     request: HttpRequest,
     caller: Caller,
-    body: web::Json<ChangePassword>,
+    SecretJson(body): SecretJson<ChangePassword>,
 ) -> ApiResult<HttpResponse> {
     let ChangePassword {
         current_password,
         new_password,
-    } = body.into_inner();
+    } = body.hand_over();
     let (current, new) = (Zeroizing::new(current_password), Zeroizing::new(new_password));
     reply(
         state
