@@ -257,7 +257,7 @@ async fn answer(
 
     let state = web::Data::new(AppState {
         views,
-        sessions,
+        sessions: Arc::new(sessions),
         engine,
         targets,
         tasks,

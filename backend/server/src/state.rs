@@ -25,7 +25,7 @@ pub struct AppState {
     /// What is published.
     pub views: Arc<Views>,
     /// Log-ins and tickets.
-    pub sessions: Sessions,
+    pub sessions: Arc<Sessions>,
     /// The restore engine: one memory budget for all.
     pub engine: RestoreEngine,
     /// Where jobs may write.

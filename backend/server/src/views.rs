@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use actix::Addr;
 use arc_swap::ArcSwap;
-use fleethold_api_types::{FleetSummary, Health, StoreRow, StoreState};
+use fleethold_api_types::{FleetSummary, Health, JobState, StoreRow, StoreState};
 use fleethold_fleet::{Fleet, StoreEntry};
 use fleethold_format::names::DatastoreName;
 use fleethold_history::{Database, Recorder};
@@ -17,6 +17,7 @@ use crate::actors::store::StoreActor;
 use crate::jobs::table::JobTable;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::health;
+use crate::services::rights::Sight;
 
 /// Reads of one store at once.
 pub const MAX_READS: u64 = 32;
@@ -215,10 +216,30 @@ impl Views {
     /// Figures over the whole fleet; touches no file.
     #[must_use]
     pub fn summary(&self) -> FleetSummary {
+        self.sum(self.jobs.load(), |_| true)
+    }
+
+    /// As [`Views::summary`], over what somebody sees.
+    #[must_use]
+    pub fn summary_for(&self, sight: &Sight) -> FleetSummary {
+        if sight.everything() {
+            return self.summary();
+        }
+        let jobs = self.jobs.list();
+        let seen = jobs.iter().filter(|job| sight.job(job));
+        let load = seen.fold((0, 0, 0), |(queued, running, rate), job| match job.state {
+            JobState::Queued => (queued + 1, running, rate),
+            JobState::Running => (queued, running + 1, rate + job.progress.rate_bytes_per_s),
+            _ => (queued, running, rate),
+        });
+        self.sum(load, |name| sight.store(name))
+    }
+
+    /// Queued jobs, running ones and their rate are given; the stores are those that `sees` says.
+    fn sum(&self, load: (u64, u64, u64), sees: impl Fn(&str) -> bool) -> FleetSummary {
         let stores = self.stores.load();
-        let (queued_jobs, running_jobs, restore_bytes_per_s) = self.jobs.load();
+        let (queued_jobs, running_jobs, restore_bytes_per_s) = load;
         let mut summary = FleetSummary {
-            stores: stores.list.len() as u64,
             queued_jobs,
             running_jobs,
             restore_bytes_per_s,
@@ -229,6 +250,10 @@ impl Views {
         for handle in &stores.list {
             let published = handle.view.published();
             let row = &published.row;
+            if !sees(&row.name) {
+                continue;
+            }
+            summary.stores += 1;
             *match row.state {
                 StoreState::Unknown => &mut summary.unknown,
                 StoreState::Ok => &mut summary.ok,

@@ -7,10 +7,11 @@
 
 mod support;
 
+use fleethold_server::auth::users::UserStore;
 use futures_util::StreamExt as _;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use support::{Api, DEADLINE, Ground, image};
+use support::{Api, DEADLINE, Ground, USER_PASSWORD, image};
 
 /// One event: id, kind, data.
 type Event = (String, String, Value);
@@ -60,6 +61,19 @@ impl Feed {
         tokio::time::timeout(DEADLINE, reading)
             .await
             .expect("no event came")
+    }
+
+    /// Reads to the end of the stream; what is left of it.
+    async fn ended(mut self) -> String {
+        let reading = async {
+            while let Some(bytes) = self.reply.next().await {
+                self.text.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+            }
+        };
+        tokio::time::timeout(DEADLINE, reading)
+            .await
+            .expect("the feed did not end");
+        self.text
     }
 
     async fn until(&mut self, mut wanted: impl FnMut(&Event) -> bool) -> Event {
@@ -171,6 +185,61 @@ async fn an_edit_of_the_configuration_reaches_the_page() {
         data["summary"]["stores"], 3,
         "the last good configuration stays in force"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_feed_ends_with_the_session() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let admin = server.client().await;
+    let users = UserStore::open(&ground.path("state/etc")).unwrap();
+    let ann = "ann@pbs".parse().unwrap();
+    ground.add_user("ann@pbs", "acl:1:/:ann@pbs:Admin\n");
+    for ending in ["log-out", "password", "disabled"] {
+        let api = server.client_as("ann@pbs", USER_PASSWORD).await;
+        let mut feed = Feed::follow(&api, None).await;
+        feed.next().await;
+        match ending {
+            "log-out" => {
+                let out = api.request(Method::DELETE, "/api/v1/session").send().await;
+                assert_eq!(out.unwrap().status(), 204);
+            }
+            "password" => drop(users.set_password(&ann, USER_PASSWORD).unwrap()),
+            _ => users.set_enabled(&ann, false).unwrap(),
+        }
+        let job = admin.restore(&image(json!({"kind": "null"}))).await;
+        let rest = feed.ended().await;
+        assert!(!rest.contains(job["id"].as_str().unwrap()), "{ending}: {rest}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_feed_has_what_the_caller_may_see() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let admin = server.client().await;
+    ground.add_user("ann@pbs", "acl:1:/datastore/golden:ann@pbs:DatastoreReader\n");
+    let ann = server.client_as("ann@pbs", USER_PASSWORD).await;
+    let of_admin = admin.restore(&image(json!({"kind": "null"}))).await;
+    let mut feed = Feed::follow(&ann, None).await;
+    let (first, kind, snapshot) = feed.next().await;
+    assert_eq!(kind, "snapshot");
+    assert_eq!(
+        (&snapshot["summary"]["stores"], &snapshot["jobs"]),
+        (&json!(1), &json!([]))
+    );
+    let own = ann.restore(&image(json!({"kind": "null"}))).await;
+    let mut seen = String::new();
+    feed.until(|(_, kind, data)| {
+        seen.push_str(&data.to_string());
+        kind == "job" && data["jobs"][0]["state"] == "ok"
+    })
+    .await;
+    assert!(seen.contains(own["id"].as_str().unwrap()));
+    assert!(!seen.contains(of_admin["id"].as_str().unwrap()), "{seen}");
+    assert!(!seen.contains("\"real\""), "{seen}");
+    let (_, kind, _) = Feed::follow(&ann, Some(&first)).await.next().await;
+    assert_eq!(kind, "snapshot", "the ring holds what is not for everybody");
 }
 
 /// As editors do: a reader sees the old or the new file.

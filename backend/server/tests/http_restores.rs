@@ -8,10 +8,11 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use support::{Golden, Ground, IMAGE_SHA256, eventually, image, sha256};
+use support::{Golden, Ground, IMAGE_SHA256, USER_PASSWORD, eventually, image, sha256};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_golden_file_restores_to_its_digest_all_at_once() {
@@ -82,6 +83,16 @@ async fn a_cancelled_restore_leaves_nothing_and_the_others_go_on() {
         )
         .await;
     api.problem(busy, StatusCode::CONFLICT, "target-busy").await;
+    let root = ground.path("state/restore");
+    for other_name in ["./slow.raw", &format!("{}//./slow.raw", root.display())] {
+        let busy = api
+            .post(
+                "/api/v1/restores",
+                &image(json!({"kind": "file", "path": other_name})),
+            )
+            .await;
+        api.problem(busy, StatusCode::CONFLICT, "target-busy").await;
+    }
     let reply = api
         .request(Method::DELETE, &format!("/api/v1/restores/{slow}"))
         .send()
@@ -298,4 +309,136 @@ async fn a_restore_under_way_is_interrupted_by_a_stop_and_shown_after_the_restar
         .unwrap()
         .to_owned();
     assert!(last.contains(": TASK ERROR: interrupted"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queued_restore_is_cancelled_once_and_at_once() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let mut slow = image(json!({"kind": "null"}));
+    slow["simulate_latency_ms"] = 10_000.into();
+    slow["parallel"] = 1.into();
+    let fit = api.json("/api/v1/observe").await["jobs"]["max_running"]
+        .as_u64()
+        .unwrap();
+    for _ in 0..fit {
+        api.restore(&slow).await;
+    }
+    slow["target"] = json!({"kind": "file", "path": "queued.raw"});
+    let queued = api.restore(&slow).await;
+    assert_eq!(queued["state"], "queued", "{queued}");
+    let path = format!("/api/v1/restores/{}", queued["id"].as_str().unwrap());
+    let cancel = || async { api.post(&format!("{path}/cancel"), &Value::Null).await };
+    let cancelled = cancel().await;
+    assert_eq!(cancelled.status(), StatusCode::ACCEPTED);
+    let cancelled: Value = cancelled.json().await.unwrap();
+    assert_eq!(cancelled["state"], "cancelled", "{cancelled}");
+    api.problem(cancel().await, StatusCode::CONFLICT, "already-ended")
+        .await;
+    eventually("the target is free again", || async {
+        let jobs = &api.json("/api/v1/observe").await["jobs"];
+        (jobs["targets"] == 0 && jobs["running"] == fit).then_some(())
+    })
+    .await;
+    let log = api.json(&format!("{path}/log")).await;
+    let last = log["lines"].as_array().unwrap().last().unwrap();
+    assert!(last["text"].as_str().unwrap().ends_with("cancelled"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sees_one_store_sees_it_and_the_own_restores() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    ground.add_user(
+        "reader@pbs",
+        "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
+    );
+    ground.add_user("guest@pbs", "");
+    let admin = server.client().await;
+    let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
+    let guest = server.client_as("guest@pbs", USER_PASSWORD).await;
+    let id = |job: Value| job["id"].as_str().unwrap().to_owned();
+    let of_admin = id(admin.restore(&image(json!({"kind": "null"}))).await);
+    let own = id(reader.restore(&image(json!({"kind": "null"}))).await);
+    assert_eq!(reader.ended(&own).await["state"], "ok");
+    for part in ["/log", "/samples", "/log?after=18446744073709551615"] {
+        reader.json(&format!("/api/v1/restores/{own}{part}")).await;
+        let path = format!("/api/v1/restores/{of_admin}{part}");
+        reader
+            .problem(
+                reader.get(&path).await,
+                StatusCode::FORBIDDEN,
+                "permission-denied",
+            )
+            .await;
+    }
+    let ids = |list: Value, key: &str| -> Vec<String> {
+        let items = list["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|item| item[key].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(reader.json("/api/v1/restores").await, "id"), [own.as_str()]);
+    assert_eq!(ids(reader.json("/api/v1/stores").await, "name"), ["golden"]);
+    assert_eq!(reader.json("/api/v1/fleet/summary").await["stores"], 1);
+    assert_eq!(
+        ids(admin.json("/api/v1/restores").await, "id"),
+        [own.as_str(), of_admin.as_str()]
+    );
+    for path in ["/api/v1/restores", "/api/v1/stores"] {
+        assert_eq!(guest.json(path).await["items"], json!([]), "{path}");
+    }
+    let ended = reader
+        .post(&format!("/api/v1/restores/{own}/cancel"), &Value::Null)
+        .await;
+    reader.problem(ended, StatusCode::CONFLICT, "already-ended").await;
+    for (path, by) in [(&own, &guest), (&of_admin, &reader)] {
+        let refused = by
+            .post(&format!("/api/v1/restores/{path}/cancel"), &Value::Null)
+            .await;
+        by.problem(refused, StatusCode::FORBIDDEN, "permission-denied")
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_only_reads_a_store_writes_nothing_on_the_server() {
+    let ground = Ground::new();
+    let device = ground.path("device");
+    fs::write(&device, "precious").unwrap();
+    let server = ground.serve().await;
+    ground.add_user(
+        "reader@pbs",
+        "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
+    );
+    let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
+    let admin = server.client().await;
+    let file =
+        |path: &str, overwrite: bool| image(json!({"kind": "file", "path": path, "overwrite": overwrite}));
+    let id = admin.restore(&file("admin.raw", false)).await["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(admin.ended(&id).await["state"], "ok");
+    let before = fs::metadata(ground.path("state/restore/admin.raw")).unwrap();
+    for target in [
+        file("admin.raw", true),
+        file("new.raw", false),
+        image(json!({"kind": "device", "path": device})),
+    ] {
+        let refused = reader.post("/api/v1/restores", &target).await;
+        let problem = reader
+            .problem(refused, StatusCode::FORBIDDEN, "permission-denied")
+            .await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("lacks Sys.Modify on /system"), "{detail}");
+    }
+    let after = fs::metadata(ground.path("state/restore/admin.raw")).unwrap();
+    assert_eq!(before.ino(), after.ino(), "not replaced");
+    assert!(!ground.path("state/restore/new.raw").exists());
+    reader.restore(&image(json!({"kind": "null"}))).await;
+    ground.allow("acl:0:/system:reader@pbs:Admin\n");
+    reader.restore(&file("new.raw", false)).await;
 }

@@ -2,6 +2,10 @@
 //!
 //! A client has a bounded queue. One that does not keep up is dropped (and counted), not waited for: it reconnects with
 //! `Last-Event-ID` and gets what it missed, or a fresh snapshot.
+//!
+//! Before anything goes out, each client's session and rights are looked at: the stream of one that is not signed in any
+//! more ends, and who may not see everything gets the part of each event that may be seen. The ring holds whole events, so
+//! such a client starts again with a snapshot, and the numbers it sees have gaps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +17,11 @@ use fleethold_api_types::{Event, FleetSummary, Health, ServerEvent, SnapshotEven
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::audience::{Client, Lost, Viewer};
 use super::feed::{self, EventId, Feed};
 use crate::clock;
 use crate::services::error::{ServiceError, ServiceResult};
+use crate::services::rights::Sight;
 use crate::views::Views;
 
 /// Deltas go out this often at most.
@@ -48,7 +54,7 @@ pub struct FeedStats {
 pub struct EventHub {
     views: Arc<Views>,
     feed: Feed,
-    clients: Vec<mpsc::Sender<Bytes>>,
+    clients: Vec<Client>,
     sent: Option<(FleetSummary, Health)>,
     summed: Instant,
     kept_alive: Instant,
@@ -72,6 +78,8 @@ impl EventHub {
 
     fn tick(&mut self) {
         let now = clock::monotonic();
+        self.clients.retain_mut(Client::refresh);
+        self.count_clients();
         let stores = self.views.stores.take_changed(ROWS_PER_EVENT);
         if !stores.is_empty() {
             self.publish(&Event::Store { stores });
@@ -96,45 +104,69 @@ impl EventHub {
         }
         if now.duration_since(self.kept_alive) >= KEEP_ALIVE {
             self.kept_alive = now;
-            self.send(&Bytes::from_static(b": keep-alive\n\n"));
+            self.send(|_| Some(Bytes::from_static(b": keep-alive\n\n")));
         }
     }
 
     fn publish(&mut self, event: &Event) {
-        match serde_json::to_string(event) {
-            Ok(json) => {
-                let frame = self.feed.push(event.kind(), &json);
-                self.views.feed.events.fetch_add(1, Ordering::Relaxed);
-                self.send(&frame);
+        let Some(json) = json_of(event) else { return };
+        let frame = self.feed.push(event.kind(), &json);
+        self.views.feed.events.fetch_add(1, Ordering::Relaxed);
+        let (views, id) = (Arc::clone(&self.views), self.feed.newest());
+        self.send(|sight| match sight {
+            None => Some(frame.clone()),
+            Some(sight) => {
+                let seen = sight.event(event, &views)?;
+                Some(feed::frame(id, seen.kind(), &json_of(&seen)?))
             }
-            Err(error) => tracing::error!(%error, "an event cannot be written as JSON"),
-        }
+        });
     }
 
-    fn send(&mut self, frame: &Bytes) {
+    /// Sends each client the frame for what it sees, if any.
+    fn send(&mut self, frame: impl Fn(Option<&Sight>) -> Option<Bytes>) {
         let stats = &self.views.feed;
-        self.clients
-            .retain(|client| match client.try_send(frame.clone()) {
+        self.clients.retain(|client| {
+            let Some(frame) = frame(client.sight.as_ref()) else {
+                return true;
+            };
+            match client.send(frame) {
                 Ok(()) => true,
-                Err(mpsc::error::TrySendError::Full(_)) => {
+                Err(Lost::Slow) => {
                     stats.dropped.fetch_add(1, Ordering::Relaxed);
                     tracing::info!("dropped a live feed client that did not keep up");
                     false
                 }
-                Err(mpsc::error::TrySendError::Closed(_)) => false,
-            });
-        stats.clients.store(self.clients.len() as u64, Ordering::Relaxed);
+                Err(Lost::Gone) => false,
+            }
+        });
+        self.count_clients();
     }
 
-    fn snapshot(&self) -> Result<Bytes, ServiceError> {
-        let event = Event::Snapshot(Box::new(SnapshotEvent {
+    fn count_clients(&self) {
+        let count = self.clients.len() as u64;
+        self.views.feed.clients.store(count, Ordering::Relaxed);
+    }
+
+    fn snapshot(&self, sight: Option<&Sight>) -> Result<Bytes, ServiceError> {
+        let mut event = Event::Snapshot(Box::new(SnapshotEvent {
             summary: self.views.summary(),
             jobs: self.views.jobs.list(),
             health: self.views.health(),
         }));
+        if let Some(sight) = sight
+            && let Some(seen) = sight.event(&event, &self.views)
+        {
+            event = seen;
+        }
         let json = serde_json::to_string(&event).map_err(ServiceError::internal)?;
         Ok(feed::frame(self.feed.newest(), event.kind(), &json))
     }
+}
+
+fn json_of(event: &Event) -> Option<String> {
+    serde_json::to_string(event)
+        .inspect_err(|error| tracing::error!(%error, "an event cannot be written as JSON"))
+        .ok()
 }
 
 impl Actor for EventHub {
@@ -146,19 +178,22 @@ impl Actor for EventHub {
     }
 }
 
-/// A browser connects; `last` is its `Last-Event-ID`. The reply yields frames until the client is dropped.
+/// A browser connects; `last` is its `Last-Event-ID`. The reply yields frames until the client is dropped or not signed
+/// in any more.
 #[derive(Message)]
 #[rtype(result = "ServiceResult<mpsc::Receiver<Bytes>>")]
 pub struct Subscribe {
     /// The last event the client saw.
     pub last: Option<EventId>,
+    /// Who it is.
+    pub viewer: Viewer,
 }
 
 impl Handler<Subscribe> for EventHub {
     type Result = ServiceResult<mpsc::Receiver<Bytes>>;
 
     fn handle(&mut self, message: Subscribe, _: &mut Context<Self>) -> Self::Result {
-        self.clients.retain(|client| !client.is_closed());
+        self.clients.retain_mut(Client::refresh);
         if self.clients.len() >= MAX_CLIENTS {
             return Err(ServiceError::unavailable(
                 "too-many-clients",
@@ -167,22 +202,31 @@ impl Handler<Subscribe> for EventHub {
         }
         // What is pending belongs to those who are connected: the snapshot below has it already.
         self.tick();
-        let missed = message.last.and_then(|last| self.feed.missed_since(last));
+        let (sender, receiver) = mpsc::channel(CLIENT_QUEUE);
+        let client = Client::new(message.viewer, sender);
+        let missed = message
+            .last
+            .filter(|_| client.sight.is_none())
+            .and_then(|last| self.feed.missed_since(last));
         let first = match missed {
             Some(frames) => {
                 let mut bytes = b"retry: 1000\n\n".to_vec();
                 frames.iter().for_each(|frame| bytes.extend_from_slice(frame));
                 Bytes::from(bytes)
             }
-            None => Bytes::from([b"retry: 1000\n\n".as_slice(), &self.snapshot()?].concat()),
+            None => Bytes::from(
+                [
+                    b"retry: 1000\n\n".as_slice(),
+                    &self.snapshot(client.sight.as_ref())?,
+                ]
+                .concat(),
+            ),
         };
-        let (sender, receiver) = mpsc::channel(CLIENT_QUEUE);
-        sender.try_send(first).map_err(ServiceError::internal)?;
-        self.clients.push(sender);
-        self.views
-            .feed
-            .clients
-            .store(self.clients.len() as u64, Ordering::Relaxed);
+        client
+            .send(first)
+            .map_err(|_| ServiceError::internal("the stream ended before it began"))?;
+        self.clients.push(client);
+        self.count_clients();
         Ok(receiver)
     }
 }
@@ -237,6 +281,10 @@ impl Handler<Observe> for EventHub {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::csrf::CsrfKey;
+    use crate::auth::session::{Caller, Sessions, Via};
+    use crate::auth::ticket::TicketKey;
+    use crate::auth::users::UserStore;
     use fleethold_api_types::StoreRow;
     use fleethold_history::{Database, DatabaseConfig, Machine, Recorder, RecorderConfig};
 
@@ -259,6 +307,24 @@ mod tests {
         })
     }
 
+    /// Somebody who sees everything.
+    fn viewer(dir: &std::path::Path) -> Viewer {
+        std::fs::write(dir.join("acl.cfg"), "acl:1:/:ann@pbs:Admin\n").unwrap();
+        std::fs::write(dir.join("user.cfg"), "user: ann@pbs\n").unwrap();
+        let sessions = Sessions::new(
+            Arc::new(UserStore::open(dir).unwrap()),
+            TicketKey::load_or_create(dir).unwrap(),
+            CsrfKey::load_or_create(dir).unwrap(),
+        );
+        Viewer {
+            sessions: Arc::new(sessions),
+            caller: Caller {
+                authid: "ann@pbs".parse().unwrap(),
+                via: Via::Token,
+            },
+        }
+    }
+
     #[tokio::test]
     async fn a_client_that_does_not_read_is_dropped_and_the_others_are_not() {
         let dir = tempfile::tempdir().unwrap();
@@ -266,7 +332,8 @@ mod tests {
         let mut hub = EventHub::new(Arc::clone(&views));
         let (slow, mut unread) = mpsc::channel(CLIENT_QUEUE);
         let (quick, mut read) = mpsc::channel(CLIENT_QUEUE);
-        hub.clients = vec![slow, quick];
+        let viewer = || viewer(dir.path());
+        hub.clients = vec![Client::new(viewer(), slow), Client::new(viewer(), quick)];
         for _ in 0..=CLIENT_QUEUE {
             hub.publish(&Event::Store {
                 stores: Vec::<StoreRow>::new(),

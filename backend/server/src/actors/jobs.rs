@@ -3,7 +3,7 @@
 //! The memory budget itself is the engine's: all running jobs share it. The number of running jobs is bounded so that
 //! each gets a useful part.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,12 +17,14 @@ use tokio::runtime;
 use uuid::Uuid;
 
 use super::store::NoteTask;
+use crate::clock;
 use crate::jobs::run::{self, JobEnd, Runner};
 use crate::jobs::spec::RestoreSpec;
 use crate::jobs::start;
 use crate::jobs::table::JobCell;
 use crate::jobs::task_files::{TaskFiles, TaskLog};
 use crate::services::error::{ServiceError, ServiceResult};
+use crate::services::targets::TargetId;
 
 /// Messages that may wait.
 const MAILBOX: usize = 64;
@@ -37,6 +39,13 @@ struct Queued {
     cell: Arc<JobCell>,
     spec: RestoreSpec,
     log: TaskLog,
+    target: Option<TargetId>,
+}
+
+/// A restore that runs, or one that was cancelled in the queue and is not on disk as such yet.
+struct Running {
+    cell: Arc<JobCell>,
+    target: Option<TargetId>,
 }
 
 /// The actor.
@@ -46,9 +55,9 @@ pub struct JobsActor {
     work: runtime::Handle,
     max_running: usize,
     queue: VecDeque<Queued>,
-    running: HashMap<Uuid, Arc<JobCell>>,
+    running: HashMap<Uuid, Running>,
     /// Targets of jobs that are queued, run, or are just being created.
-    targets: HashMap<String, usize>,
+    targets: HashSet<TargetId>,
     creating: usize,
     stopping: Option<tokio::sync::oneshot::Sender<()>>,
 }
@@ -65,7 +74,7 @@ impl JobsActor {
             max_running: fit.clamp(1, MAX_RUNNING),
             queue: VecDeque::new(),
             running: HashMap::new(),
-            targets: HashMap::new(),
+            targets: HashSet::new(),
             creating: 0,
             stopping: None,
         }
@@ -73,10 +82,20 @@ impl JobsActor {
 
     fn pump(&mut self, ctx: &Context<Self>) {
         while self.running.len() < self.max_running
-            && let Some(Queued { cell, spec, log }) = self.queue.pop_front()
+            && let Some(queued) = self.queue.pop_front()
         {
+            let Queued {
+                cell,
+                spec,
+                log,
+                target,
+            } = queued;
             let id = cell.job().id;
-            self.running.insert(id, Arc::clone(&cell));
+            let running = Running {
+                cell: Arc::clone(&cell),
+                target,
+            };
+            self.running.insert(id, running);
             let (runner, actor) = (Arc::clone(&self.runner), ctx.address());
             self.work.spawn(async move {
                 run::run(runner, cell, spec, log).await;
@@ -102,28 +121,34 @@ impl JobsActor {
         }
     }
 
-    fn release(&mut self, target: Option<&str>) {
-        if let Some(target) = target
-            && let Some(count) = self.targets.get_mut(target)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.targets.remove(target);
-            }
+    fn release(&mut self, target: Option<&TargetId>) {
+        if let Some(target) = target {
+            self.targets.remove(target);
         }
     }
 
-    fn conclude_queued(&self, queued: Queued) {
-        let runner = Arc::clone(&self.runner);
-        self.work.spawn(async move {
-            run::conclude(
-                &runner,
-                &queued.cell,
-                Arc::new(queued.log),
-                JobEnd::Cancelled { report: None },
-            )
-            .await;
+    /// Ends a job that never ran. It counts as running until its end is on disk: a shutdown waits for it.
+    fn conclude_queued(&mut self, queued: Queued, ctx: &Context<Self>) -> Job {
+        let Queued {
+            cell, log, target, ..
+        } = queued;
+        // First of all for everybody to see: whoever asks from here on is told that it ended.
+        let job = self.runner.views.jobs.update(&cell, |job| {
+            job.state = JobState::Cancelled;
+            job.waits_for = None;
+            job.finished_at = Some(clock::now());
         });
+        let (runner, actor, id) = (Arc::clone(&self.runner), ctx.address(), job.id);
+        let running = Running {
+            cell: Arc::clone(&cell),
+            target,
+        };
+        self.running.insert(id, running);
+        self.work.spawn(async move {
+            run::conclude(&runner, &cell, Arc::new(log), JobEnd::Cancelled { report: None }).await;
+            actor.do_send(NoteEnded { id });
+        });
+        job
     }
 }
 
@@ -138,12 +163,17 @@ impl Actor for JobsActor {
 /// Queue a restore.
 #[derive(Message)]
 #[rtype(result = "ServiceResult<Job>")]
-pub struct Admit(pub RestoreSpec);
+pub struct Admit {
+    /// The restore.
+    pub spec: RestoreSpec,
+    /// The place it writes to.
+    pub target: Option<TargetId>,
+}
 
 impl Handler<Admit> for JobsActor {
     type Result = ResponseActFuture<Self, ServiceResult<Job>>;
 
-    fn handle(&mut self, Admit(spec): Admit, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, Admit { spec, target }: Admit, _: &mut Context<Self>) -> Self::Result {
         let refused = if self.stopping.is_some() || self.runner.stopping.load(Ordering::Acquire) {
             Some(ServiceError::unavailable(
                 "shutting-down",
@@ -153,21 +183,18 @@ impl Handler<Admit> for JobsActor {
             let text = format!("{MAX_QUEUED} restores are waiting already");
             Some(ServiceError::unavailable("queue-full", text))
         } else {
-            spec.target
-                .path
+            target
                 .as_ref()
-                .filter(|path| self.targets.contains_key(*path))
-                .map(|path| {
+                .filter(|target| self.targets.contains(target))
+                .map(|_| {
+                    let path = spec.target.path.as_deref().unwrap_or_default();
                     ServiceError::conflict("target-busy", format!("another restore writes to {path}"))
                 })
         };
         if let Some(error) = refused {
             return Box::pin(async move { Err(error) }.into_actor(self));
         }
-        let target = spec.target.path.clone();
-        if let Some(path) = &target {
-            *self.targets.entry(path.clone()).or_default() += 1;
-        }
+        self.targets.extend(target.clone());
         self.creating += 1;
         let (runner, tasks) = (Arc::clone(&self.runner), Arc::clone(&self.tasks));
         let created = self
@@ -178,7 +205,7 @@ impl Handler<Admit> for JobsActor {
             let (cell, spec, log) = match created.map_err(ServiceError::from).and_then(|created| created) {
                 Ok(created) => created,
                 Err(error) => {
-                    actor.release(target.as_deref());
+                    actor.release(target.as_ref());
                     return Err(error);
                 }
             };
@@ -204,6 +231,7 @@ impl Handler<Admit> for JobsActor {
                 cell: Arc::clone(&cell),
                 spec,
                 log,
+                target,
             });
             actor.pump(ctx);
             Ok(cell.job())
@@ -225,7 +253,9 @@ impl Handler<Cancel> for JobsActor {
     type Result = ServiceResult<Job>;
 
     fn handle(&mut self, Cancel { id, by }: Cancel, ctx: &mut Context<Self>) -> Self::Result {
-        if let Some(cell) = self.running.get(&id) {
+        if let Some(Running { cell, .. }) = self.running.get(&id)
+            && !cell.state().is_final()
+        {
             tracing::info!(%id, %by, "restore cancelled");
             cell.cancel.cancel();
             return Ok(cell.job());
@@ -234,9 +264,7 @@ impl Handler<Cancel> for JobsActor {
             && let Some(queued) = self.queue.remove(at)
         {
             tracing::info!(%id, %by, "queued restore cancelled");
-            let job = queued.cell.job();
-            self.release(job.target.path.as_deref());
-            self.conclude_queued(queued);
+            let job = self.conclude_queued(queued, ctx);
             self.pump(ctx);
             return Ok(job);
         }
@@ -275,8 +303,8 @@ impl Handler<NoteEnded> for JobsActor {
     type Result = ();
 
     fn handle(&mut self, NoteEnded { id }: NoteEnded, ctx: &mut Context<Self>) {
-        if let Some(cell) = self.running.remove(&id) {
-            self.release(cell.job().target.path.as_deref());
+        if let Some(ended) = self.running.remove(&id) {
+            self.release(ended.target.as_ref());
         }
         self.pump(ctx);
     }
@@ -297,7 +325,9 @@ impl Handler<Shutdown> for JobsActor {
         // Queued ones take the way of the running ones, so that the wait covers them, too.
         self.max_running = usize::MAX;
         self.queue.iter().for_each(|queued| queued.cell.cancel.cancel());
-        self.running.values().for_each(|cell| cell.cancel.cancel());
+        self.running
+            .values()
+            .for_each(|running| running.cell.cancel.cancel());
         self.pump(ctx);
         MessageResult(wait)
     }

@@ -9,6 +9,7 @@
 //!
 //! Mailboxes are bounded: a full one is an error of kind `Unavailable` to the caller (503), never a longer queue.
 
+pub mod audience;
 pub mod events;
 pub mod feed;
 pub mod fleet;

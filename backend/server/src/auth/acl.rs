@@ -5,13 +5,13 @@
 //! its user.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use fleethold_fleet::{FleetError, config_file};
 use fleethold_format::names::Authid;
+
+use super::watched::WatchedFile;
 
 /// A set of privileges; those that nothing here asks for are not told apart.
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
@@ -250,19 +250,8 @@ impl AclTree {
     }
 }
 
-/// Tells one state of the file from another without reading it; `None` when there is no file.
-type Identity = Option<(u64, u64, i64, i64)>;
-
-struct Known {
-    identity: Identity,
-    tree: Arc<AclTree>,
-}
-
-/// `acl.cfg`, read again when it changes (one `stat` a look). An edit that does not parse keeps the last good rules.
-pub struct AclFile {
-    path: PathBuf,
-    known: ArcSwap<Known>,
-}
+/// `acl.cfg`, read again when it changes. An edit that does not parse keeps the last good rules.
+pub struct AclFile(WatchedFile<AclTree, AclError>);
 
 impl AclFile {
     /// Reads the file; without one nobody may do anything.
@@ -270,44 +259,18 @@ impl AclFile {
     /// # Errors
     /// [`AclError`] when it cannot be read or is not valid.
     pub fn open(path: PathBuf) -> Result<Self, AclError> {
-        let known = ArcSwap::from_pointee(Known {
-            identity: identity(&path),
-            tree: Arc::new(read(&path)?),
-        });
-        Ok(Self { path, known })
+        Ok(Self(WatchedFile::open(path, "permissions", read)?))
     }
 
     /// The rules in force.
     #[must_use]
     pub fn tree(&self) -> Arc<AclTree> {
-        let known = self.known.load();
-        let now = identity(&self.path);
-        if now == known.identity {
-            return Arc::clone(&known.tree);
-        }
-        let tree = match read(&self.path) {
-            Ok(tree) => Arc::new(tree),
-            Err(error) => {
-                tracing::error!(%error, "keeping the last good permissions");
-                Arc::clone(&known.tree)
-            }
-        };
-        // A broken state is remembered as seen, too, so that it is logged once and not on each request.
-        self.known.store(Arc::new(Known {
-            identity: now,
-            tree: Arc::clone(&tree),
-        }));
-        tree
+        self.0.get()
     }
 }
 
 fn read(path: &Path) -> Result<AclTree, AclError> {
     AclTree::parse(path, &String::from_utf8_lossy(&config_file::read(path)?))
-}
-
-fn identity(path: &Path) -> Identity {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()))
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 pub mod acl;
 pub mod csrf;
+mod gate;
 pub mod key_file;
 pub mod limit;
 pub mod session;
 pub mod ticket;
 pub mod users;
+mod watched;

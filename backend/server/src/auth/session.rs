@@ -1,31 +1,33 @@
 //! Who is signed in: log-in, tickets, log-out, API tokens.
 //!
-//! Checking a ticket costs a signature; results are cached. Checking a password costs an argon2 on the blocking pool, two
-//! at once, with a bounded number waiting. A password change or a log-out ends tickets at once (in memory: after a
-//! restart of the server a stolen ticket may live on until its two hours are over).
+//! Checking a ticket costs a signature; results are cached. Checking a password costs an argon2 and goes through the
+//! [`Gate`].
+//!
+//! What ends a ticket before its two hours are over, at once and also after a restart (`shadow.json` holds it):
+//!
+//! * log-out ends that ticket, and none that was made of it by renewal before: each is a session of its own;
+//! * a new password, on the page, through either interface or on the command line, ends all tickets of the user;
+//! * so do switching the user off and removing it: neither enabling nor adding the user again revives them.
+//!
+//! A ticket that nobody ends can be renewed for ever. Against a stolen one a new password helps. A password that some
+//! other program writes into `shadow.json` ends no session.
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fleethold_format::hash::Sha256;
 use fleethold_format::names::{Authid, Userid};
 use moka::sync::Cache;
-use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use super::csrf::CsrfKey;
-use super::limit::{FAILURE_DELAY, LoginLimiter, WINDOW};
-use super::ticket::{TICKET_LIFETIME_S, TicketClaims, TicketKey};
+use super::gate::Gate;
+use super::ticket::{self, TICKET_LIFETIME_S, TicketClaims, TicketKey};
 use super::users::UserStore;
 use crate::clock;
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
 
-/// Password hashes computed at once: each takes a core and 19 MiB.
-const HASHES_AT_ONCE: usize = 2;
-/// Requests that may wait for a hash or for the delay of a failed log-in.
-const MAX_WAITING: usize = 64;
 /// Tickets and tokens whose check is remembered.
 const REMEMBERED: u64 = 10_000;
 /// How long a checked API token is taken as checked.
@@ -101,21 +103,11 @@ pub struct Sessions {
     pub users: Arc<UserStore>,
     tickets: TicketKey,
     csrf: CsrfKey,
-    limiter: LoginLimiter,
+    gate: Gate,
     checked: Cache<[u8; 32], TicketClaims>,
     tokens: Cache<[u8; 32], Authid>,
-    ended: Cache<[u8; 32], ()>,
-    valid_from: Cache<Userid, i64>,
-    hashing: Semaphore,
-    waiting: AtomicUsize,
-}
-
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+    /// Logged out, also when it could not be written down.
+    ended: Cache<(Userid, i64), ()>,
 }
 
 impl Sessions {
@@ -128,7 +120,7 @@ impl Sessions {
             users,
             tickets,
             csrf,
-            limiter: LoginLimiter::default(),
+            gate: Gate::default(),
             checked: cache(lifetime).build(),
             tokens: Cache::builder()
                 .max_capacity(REMEMBERED)
@@ -138,12 +130,6 @@ impl Sessions {
                 .max_capacity(10 * REMEMBERED)
                 .time_to_live(lifetime)
                 .build(),
-            valid_from: Cache::builder()
-                .max_capacity(REMEMBERED)
-                .time_to_live(lifetime)
-                .build(),
-            hashing: Semaphore::new(HASHES_AT_ONCE),
-            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -157,37 +143,27 @@ impl Sessions {
         password: Zeroizing<String>,
         from: Option<IpAddr>,
     ) -> ServiceResult<SignedIn> {
+        let now = clock::epoch();
         if password.starts_with("PBS:")
             && let Ok(claims) = self.check_ticket(&password)
             && claims.user.as_str() == user
             && self.users.is_active(&claims.user.clone().into())
         {
-            return self.issue(claims.user);
+            return self.reissue(claims.user, claims.issued, now);
         }
-        if !self.limiter.allows(user, from) {
-            let text = format!("too many failed log-ins, try again in {} s", WINDOW.as_secs());
-            return Err(ServiceError::new(
-                ErrorKind::TooManyRequests,
-                "too-many-log-ins",
-                text,
-            ));
-        }
-        let _waiting = self.wait()?;
         let parsed = user.parse::<Userid>().ok();
-        let good = match parsed.clone() {
-            Some(userid) => self.verify(userid, password).await?,
-            None => false,
+        let (users, wanted) = (Arc::clone(&self.users), parsed.clone());
+        let check = move || match &wanted {
+            Some(userid) => users.sign_in(userid, &password, now),
+            None => Ok(None),
         };
-        match parsed.filter(|_| good) {
-            Some(userid) => {
-                self.limiter.succeeded(user, from);
+        match (parsed, self.gate.attempt(user, from, check).await?) {
+            (Some(userid), Some(issued)) => {
                 tracing::info!(user = %userid, "signed in");
-                self.issue(userid)
+                self.issue_at(userid, issued)
             }
-            None => {
-                self.limiter.failed(user, from);
+            _ => {
                 tracing::warn!(user = %user.escape_debug(), ?from, "log-in failed");
-                tokio::time::sleep(FAILURE_DELAY).await;
                 Err(unauthorized("wrong-credentials", "user or password is wrong"))
             }
         }
@@ -196,15 +172,15 @@ impl Sessions {
     /// A fresh ticket for somebody who is signed in.
     ///
     /// # Errors
-    /// When signing fails, or the caller is a token.
+    /// When signing fails, the session ended meanwhile, or the caller is a token.
     pub fn renew(&self, caller: &Caller) -> ServiceResult<SignedIn> {
-        if caller.authid.token.is_some() {
-            return Err(ServiceError::bad_request(
+        match caller.via {
+            Via::Ticket { issued } => self.reissue(caller.authid.user.clone(), issued, clock::epoch()),
+            Via::Token => Err(ServiceError::bad_request(
                 "not-a-session",
                 "API tokens have no session",
-            ));
+            )),
         }
-        self.issue(caller.authid.user.clone())
     }
 
     /// The CSRF token for a caller.
@@ -217,10 +193,34 @@ impl Sessions {
             .map_err(ServiceError::internal)
     }
 
-    /// Ends a ticket before its time.
-    pub fn log_out(&self, ticket: &str) {
-        self.ended.insert(key_of(ticket), ());
-        self.checked.invalidate(&key_of(ticket));
+    /// Ends the caller's ticket before its time. An API token has nothing that could end.
+    pub async fn log_out(&self, caller: &Caller) {
+        let Via::Ticket { issued } = caller.via else {
+            return;
+        };
+        let user = caller.authid.user.clone();
+        self.ended.insert((user.clone(), issued), ());
+        let users = Arc::clone(&self.users);
+        let ending = user.clone();
+        let written = tokio::task::spawn_blocking(move || users.end_session(&ending, issued)).await;
+        match written {
+            Ok(Ok(())) => tracing::info!(%user, "signed out"),
+            // It ended all the same, for as long as this server runs.
+            Ok(Err(error)) => tracing::error!(%user, %error, "a log-out was not written down"),
+            Err(error) => tracing::error!(%user, %error, "a log-out was not written down"),
+        }
+    }
+
+    /// Whether the caller is still signed in: for streams, which outlive the request that opened them.
+    #[must_use]
+    pub fn still_signed_in(&self, caller: &Caller) -> bool {
+        let current = match caller.via {
+            Via::Ticket { issued } => {
+                ticket::is_current(issued, clock::epoch()) && !self.has_ended(&caller.authid.user, issued)
+            }
+            Via::Token => true,
+        };
+        current && self.users.is_active(&caller.authid)
     }
 
     /// Changes the caller's password; all tickets issued so far end.
@@ -242,18 +242,9 @@ impl Sessions {
             ));
         }
         let user = caller.authid.user.clone();
-        let text = user.to_string();
-        if !self.limiter.allows(&text, from) {
-            return Err(ServiceError::new(
-                ErrorKind::TooManyRequests,
-                "too-many-log-ins",
-                "too many failed attempts",
-            ));
-        }
-        let _waiting = self.wait()?;
-        if !self.verify(user.clone(), current).await? {
-            self.limiter.failed(&text, from);
-            tokio::time::sleep(FAILURE_DELAY).await;
+        let (users, owner) = (Arc::clone(&self.users), user.clone());
+        let check = move || users.sign_in(&owner, &current, clock::epoch());
+        if self.gate.attempt(user.as_str(), from, check).await?.is_none() {
             return Err(ServiceError::new(
                 ErrorKind::Forbidden,
                 "wrong-password",
@@ -261,15 +252,13 @@ impl Sessions {
             ));
         }
         let (users, owner) = (Arc::clone(&self.users), user.clone());
-        let _permit = self.hashing.acquire().await.map_err(ServiceError::internal)?;
-        tokio::task::spawn_blocking(move || users.set_password(&owner, &new))
+        let issued = self
+            .gate
+            .hash(None, move || users.set_password(&owner, &new))
             .await?
             .map_err(|error| ServiceError::unprocessable("password-refused", error))?;
-        // Tickets count whole seconds: this one must be newer than every one before it.
-        let now = clock::epoch() + 1;
-        self.valid_from.insert(user.clone(), now);
         tracing::info!(%user, "password changed");
-        self.issue_at(user, now)
+        self.issue_at(user, issued)
     }
 
     /// Finds out who asks.
@@ -322,22 +311,9 @@ impl Sessions {
         let key = key_of(&format!("{token}:{}", *secret));
         let known = self.tokens.get(&key).is_some();
         if !known {
-            if !self.limiter.allows(token, from) {
-                let text = "too many attempts with a wrong secret";
-                return Err(ServiceError::new(
-                    ErrorKind::TooManyRequests,
-                    "too-many-log-ins",
-                    text,
-                ));
-            }
-            let _waiting = self.wait()?;
             let (users, owner) = (Arc::clone(&self.users), authid.clone());
-            let permit = self.hashing.acquire().await.map_err(ServiceError::internal)?;
-            let good = tokio::task::spawn_blocking(move || users.verify_token(&owner, &secret)).await?;
-            drop(permit);
-            if !good.map_err(ServiceError::internal)? {
-                self.limiter.failed(token, from);
-                tokio::time::sleep(FAILURE_DELAY).await;
+            let check = move || Ok(users.verify_token(&owner, &secret)?.then_some(()));
+            if self.gate.attempt(token, from, check).await?.is_none() {
                 return Err(refused());
             }
             self.tokens.insert(key, authid.clone());
@@ -354,9 +330,6 @@ impl Sessions {
     fn check_ticket(&self, ticket: &str) -> ServiceResult<TicketClaims> {
         let key = key_of(ticket);
         let refused = |text: &str| unauthorized("not-signed-in", text);
-        if self.ended.contains_key(&key) {
-            return Err(refused("signed out"));
-        }
         let now = clock::epoch();
         let claims = match self.checked.get(&key) {
             Some(claims) if claims.is_current(now) => claims,
@@ -369,29 +342,34 @@ impl Sessions {
                 claims
             }
         };
-        if self
-            .valid_from
-            .get(&claims.user)
-            .is_some_and(|from| claims.issued < from)
-        {
-            return Err(refused("the password was changed: sign in again"));
+        if self.has_ended(&claims.user, claims.issued) {
+            return Err(refused("the session was ended: sign in again"));
         }
         Ok(claims)
     }
 
-    async fn verify(&self, user: Userid, password: Zeroizing<String>) -> ServiceResult<bool> {
-        let users = Arc::clone(&self.users);
-        let _permit = self.hashing.acquire().await.map_err(ServiceError::internal)?;
-        tokio::task::spawn_blocking(move || users.verify_password(&user, &password))
-            .await?
-            .map_err(ServiceError::internal)
+    /// By user and issue time, not by text: the same ticket can be written in more than one way.
+    fn has_ended(&self, user: &Userid, issued: i64) -> bool {
+        self.ended.contains_key(&(user.clone(), issued)) || self.users.session_ended(user, issued)
     }
 
-    fn issue(&self, user: Userid) -> ServiceResult<SignedIn> {
-        self.issue_at(user, clock::epoch())
+    /// A fresh ticket for one that was good at `now`: not later, or it would outlive a password changed since.
+    fn reissue(&self, user: Userid, issued: i64, now: i64) -> ServiceResult<SignedIn> {
+        let fresh = self.users.issue_time(&user, now);
+        if self.has_ended(&user, issued) {
+            return Err(unauthorized(
+                "not-signed-in",
+                "the session was ended: sign in again",
+            ));
+        }
+        self.issue_at(user, fresh)
     }
 
     fn issue_at(&self, user: Userid, now: i64) -> ServiceResult<SignedIn> {
+        // A log-out of this very second may not be written down yet.
+        let now = (now..)
+            .find(|time| !self.ended.contains_key(&(user.clone(), *time)))
+            .unwrap_or(now);
         let ticket = self.tickets.issue(&user, now).map_err(ServiceError::internal)?;
         let csrf = self.csrf.issue(&user, now).map_err(ServiceError::internal)?;
         Ok(SignedIn {
@@ -400,17 +378,6 @@ impl Sessions {
             csrf,
             expires: now + TICKET_LIFETIME_S,
         })
-    }
-
-    fn wait(&self) -> ServiceResult<Waiting<'_>> {
-        let waiting = Waiting(&self.waiting);
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
-            return Err(ServiceError::unavailable(
-                "busy",
-                "too many log-ins are waiting, try again",
-            ));
-        }
-        Ok(waiting)
     }
 }
 

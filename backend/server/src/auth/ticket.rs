@@ -15,7 +15,7 @@ use super::key_file::{self, KeyError};
 /// How long a ticket is good for, in seconds (API.md §2.1).
 pub const TICKET_LIFETIME_S: i64 = 7200;
 /// How far in the future a ticket's time may lie, for clocks that differ.
-const CLOCK_TOLERANCE_S: i64 = 300;
+pub(super) const CLOCK_TOLERANCE_S: i64 = 300;
 /// No ticket of ours is longer: 3 + 64 characters of user, time and an 86 character signature.
 const MAX_TICKET_LEN: usize = 512;
 

@@ -3,77 +3,72 @@
 //! | file | lock | holds |
 //! |---|---|---|
 //! | `user.cfg` | `.user.lck` | who there is |
-//! | `shadow.json` (0600) | `shadow.json.lock` | password hashes of realm `pbs` |
+//! | `shadow.json` (0600) | `shadow.json.lock` | password hashes of realm `pbs`, sessions that ended (`endings`) |
 //! | `token.shadow` | `token.shadow.lock` | hashes of token secrets |
 //! | `acl.cfg` | `.acl.lck` | who may do what |
 //!
-//! [`UserStore::is_active`] is asked on every request: it looks at the file's identity (one `stat`) and parses only when that moved.
+//! [`UserStore::is_active`] and [`UserStore::session_ended`] are asked on every request: a look at a file's identity (one
+//! `stat`); it is parsed only when that moved.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use fleethold_fleet::FleetError;
 use fleethold_fleet::config_file::{self, ConfigLock, LOCK_TIMEOUT, MODE_CONFIG, MODE_SECRET};
 use fleethold_format::names::{Authid, Userid};
 use fleethold_format::section_config::{Section, SectionConfig};
 
 use super::acl::{AclFile, AclTree};
+use super::watched::WatchedFile;
 use crate::clock;
 
 mod crypt_library;
+mod endings;
 mod error;
 mod hash;
 mod table;
 
 pub use crypt_library::CryptLibraryError;
+use endings::{Endings, Entries};
 pub use error::UserError;
 pub use hash::HashError;
 pub use table::{UserEntry, UserTable};
 
+/// Hashes of passwords, and what ended.
+const SHADOW: &str = "shadow.json";
 /// Length of an accepted password, in characters.
 const PASSWORD_CHARS: std::ops::RangeInclusive<usize> = 8..=64;
 /// The longest comment, in characters.
 const MAX_COMMENT_CHARS: usize = 128;
 
-/// Tells one state of a file from another without reading it.
-type Identity = Option<(u64, u64, i64, i64)>;
-
-struct Known {
-    identity: Identity,
-    table: Arc<UserTable>,
-}
-
 /// The users of one configuration directory.
 pub struct UserStore {
     directory: PathBuf,
     acl: AclFile,
-    known: ArcSwap<Known>,
+    table: WatchedFile<UserTable, UserError>,
+    endings: WatchedFile<Endings, UserError>,
 }
 
 impl UserStore {
-    /// Reads `user.cfg` and `acl.cfg`; missing ones mean no users and no rights. Blocking, as are all methods that change or verify.
+    /// Reads `user.cfg`, `acl.cfg` and what ended from `shadow.json`; missing ones mean no users and no rights. Blocking,
+    /// as are all methods that change or verify.
     ///
     /// # Errors
     /// A file cannot be read or is not valid.
     pub fn open(config_dir: &Path) -> Result<Self, UserError> {
-        let (identity, table) = read_table(&config_dir.join("user.cfg"))?;
+        let file = |name| config_dir.join(name);
         Ok(Self {
             directory: config_dir.to_owned(),
-            acl: AclFile::open(config_dir.join("acl.cfg"))?,
-            known: ArcSwap::from_pointee(Known {
-                identity,
-                table: Arc::new(table),
-            }),
+            acl: AclFile::open(file("acl.cfg"))?,
+            table: WatchedFile::open(file("user.cfg"), "users", read_table)?,
+            endings: WatchedFile::open(file(SHADOW), "ends of sessions", Endings::read)?,
         })
     }
 
     /// Whether a user or token exists, is enabled and not expired; for a token its user, too.
     #[must_use]
     pub fn is_active(&self, authid: &Authid) -> bool {
-        self.table().is_active(authid, clock::epoch())
+        self.table.get().is_active(authid, clock::epoch())
     }
 
     /// Who may do what, as `acl.cfg` says now.
@@ -85,13 +80,35 @@ impl UserStore {
     /// Whether there is nobody.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.table().entries.is_empty()
+        self.table.get().entries.is_empty()
     }
 
     /// Everybody, users before their tokens.
     #[must_use]
     pub fn list(&self) -> Vec<UserEntry> {
-        self.table().entries.values().cloned().collect()
+        self.table.get().entries.values().cloned().collect()
+    }
+
+    /// Whether a ticket ended before its time: logged out, or issued before the password was set or the user switched off.
+    #[must_use]
+    pub fn session_ended(&self, user: &Userid, issued: i64) -> bool {
+        self.endings.get().refuses(user, issued)
+    }
+
+    /// When to issue a ticket to `user`, not before `now` (epoch seconds).
+    #[must_use]
+    pub fn issue_time(&self, user: &Userid, now: i64) -> i64 {
+        self.endings.get().issue_time(user, now)
+    }
+
+    /// Ends one ticket; it stays ended when the server starts again.
+    ///
+    /// # Errors
+    /// `shadow.json` cannot be written.
+    pub fn end_session(&self, user: &Userid, issued: i64) -> Result<(), UserError> {
+        self.edit_hashes(SHADOW, MODE_SECRET, |entries| {
+            endings::end_one(entries, user, issued, clock::epoch());
+        })
     }
 
     /// Whether this is the user's password and the user may act. Slow on purpose, also for somebody who does not exist.
@@ -99,13 +116,24 @@ impl UserStore {
     /// # Errors
     /// A file cannot be read, or the stored hash cannot be compared with.
     pub fn verify_password(&self, user: &Userid, password: &str) -> Result<bool, UserError> {
-        let path = self.shadow();
-        let stored = if user.realm() == "pbs" {
-            read_hashes(&path)?.remove(user.as_str())
+        Ok(self.sign_in(user, password, clock::epoch())?.is_some())
+    }
+
+    /// As [`UserStore::verify_password`]; when a ticket for it is to be issued. It is of the same reading as the hash: a
+    /// password that is replaced meanwhile ends this ticket.
+    ///
+    /// # Errors
+    /// As [`UserStore::verify_password`].
+    pub fn sign_in(&self, user: &Userid, password: &str, now: i64) -> Result<Option<i64>, UserError> {
+        let path = self.directory.join(SHADOW);
+        let mut entries = if user.realm() == "pbs" {
+            read_hashes(&path)?
         } else {
-            None
+            Entries::new()
         };
-        self.verify(&user.clone().into(), password, stored, path)
+        let stored = entries.remove(user.as_str());
+        let good = self.verify(&user.clone().into(), password, stored, path)?;
+        Ok(good.then(|| endings::issue_time(&entries, user, now)))
     }
 
     /// Whether this is the token's secret and the token and its user may act.
@@ -175,19 +203,20 @@ impl UserStore {
         })
     }
 
-    /// Replaces the password of a user of realm `pbs`.
+    /// Replaces the password of a user of realm `pbs` and ends all sessions, also when another process does it; returns
+    /// when the first ticket that is good again is issued, epoch seconds.
     ///
     /// # Errors
     /// There is no such user, or the password is refused.
-    pub fn set_password(&self, user: &Userid, password: &str) -> Result<(), UserError> {
+    pub fn set_password(&self, user: &Userid, password: &str) -> Result<i64, UserError> {
         check_user(user, password)?;
-        if !self.table().has_user(user) {
+        if !self.table.get().has_user(user) {
             return Err(UserError::NotFound { user: user.clone() });
         }
         self.store_hash(user, password)
     }
 
-    /// Switches a user on or off; takes effect on the user's next request.
+    /// Switches a user on or off; takes effect on the user's next request. Switched off, the sessions end for good.
     ///
     /// # Errors
     /// There is no such user.
@@ -202,6 +231,12 @@ impl UserStore {
                 section.set("enable", "false");
             }
             Ok(())
+        })?;
+        if enabled {
+            return Ok(());
+        }
+        self.edit_hashes(SHADOW, MODE_SECRET, |entries| {
+            endings::end_all(entries, user, clock::epoch());
         })
     }
 
@@ -224,8 +259,9 @@ impl UserStore {
             config.sections.retain(|section| !of_user(&section.id));
             Ok(())
         })?;
-        self.edit_hashes("shadow.json", MODE_SECRET, |hashes| {
-            hashes.retain(|id, _| !of_user(id))
+        // The ends of sessions stay: a user who is added again does not get them back.
+        self.edit_hashes(SHADOW, MODE_SECRET, |entries| {
+            entries.retain(|id, _| !of_user(id))
         })?;
         self.edit_hashes("token.shadow", MODE_CONFIG, |hashes| {
             hashes.retain(|id, _| !of_user(id))
@@ -255,39 +291,6 @@ impl UserStore {
         Ok(good && self.is_active(authid))
     }
 
-    /// The users as the file has them now. A file that cannot be read or parsed keeps the last good ones.
-    fn table(&self) -> Arc<UserTable> {
-        let path = self.directory.join("user.cfg");
-        let known = self.known.load();
-        if identity(&path) == known.identity {
-            return Arc::clone(&known.table);
-        }
-        match read_table(&path) {
-            Ok((identity, table)) => {
-                let table = Arc::new(table);
-                self.known.store(Arc::new(Known {
-                    identity,
-                    table: Arc::clone(&table),
-                }));
-                table
-            }
-            Err(error) => {
-                tracing::error!(%error, "keeping the last good users");
-                // Remembered as seen, so that this is logged once and not on each request.
-                let table = Arc::clone(&known.table);
-                self.known.store(Arc::new(Known {
-                    identity: identity(&path),
-                    table: Arc::clone(&table),
-                }));
-                table
-            }
-        }
-    }
-
-    fn shadow(&self) -> PathBuf {
-        self.directory.join("shadow.json")
-    }
-
     fn lock(&self, name: &str) -> Result<ConfigLock, UserError> {
         std::fs::create_dir_all(&self.directory).map_err(|source| FleetError::Io {
             action: "create the directory",
@@ -314,7 +317,8 @@ impl UserStore {
         change(&mut config)?;
         let text = config.write().map_err(|error| invalid(error.to_string()))?;
         config_file::replace(&path, text.as_bytes(), MODE_CONFIG)?;
-        self.table();
+        // Read while it is good: this is what a broken edit falls back to.
+        self.table.get();
         Ok(())
     }
 
@@ -329,36 +333,39 @@ impl UserStore {
         Ok(config_file::replace(&path, after.as_bytes(), MODE_CONFIG)?)
     }
 
-    fn store_hash(&self, user: &Userid, password: &str) -> Result<(), UserError> {
+    /// Hash and end of all sessions in one write: there is no moment in which one is new and the other old.
+    fn store_hash(&self, user: &Userid, password: &str) -> Result<i64, UserError> {
         let made = hash::hash(password).map_err(|source| UserError::Hash {
             user: user.clone(),
             source,
         })?;
-        self.edit_hashes("shadow.json", MODE_SECRET, |hashes| {
-            hashes.insert(user.to_string(), made);
+        self.edit_hashes(SHADOW, MODE_SECRET, |entries| {
+            entries.insert(user.to_string(), made);
+            endings::end_all(entries, user, clock::epoch())
         })
     }
 
-    fn edit_hashes(
+    fn edit_hashes<T>(
         &self,
         name: &str,
         mode: u32,
-        change: impl FnOnce(&mut BTreeMap<String, String>),
-    ) -> Result<(), UserError> {
+        change: impl FnOnce(&mut Entries) -> T,
+    ) -> Result<T, UserError> {
         let path = self.directory.join(name);
         let _locked = self.lock(&format!("{name}.lock"))?;
         let mut hashes = read_hashes(&path)?;
         let before = hashes.clone();
-        change(&mut hashes);
+        let changed = change(&mut hashes);
         if hashes == before {
-            return Ok(());
+            return Ok(changed);
         }
         let mut text = serde_json::to_vec_pretty(&hashes).map_err(|error| UserError::Invalid {
             path: path.clone(),
             message: error.to_string(),
         })?;
         text.push(b'\n');
-        Ok(config_file::replace(&path, &text, mode)?)
+        config_file::replace(&path, &text, mode)?;
+        Ok(changed)
     }
 }
 
@@ -397,16 +404,6 @@ fn check_user(user: &Userid, password: &str) -> Result<(), UserError> {
     Ok(())
 }
 
-fn identity(path: &Path) -> Identity {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((
-        metadata.ino(),
-        metadata.size(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-    ))
-}
-
 fn read_text(path: &Path) -> Result<String, UserError> {
     String::from_utf8(config_file::read(path)?).map_err(|_| UserError::Invalid {
         path: path.to_owned(),
@@ -414,16 +411,14 @@ fn read_text(path: &Path) -> Result<String, UserError> {
     })
 }
 
-fn read_table(path: &Path) -> Result<(Identity, UserTable), UserError> {
-    // Taken before reading: a change in between is then seen as one by the next look.
-    let identity = identity(path);
-    Ok((identity, UserTable::parse(path, &read_text(path)?)?))
+fn read_table(path: &Path) -> Result<UserTable, UserError> {
+    UserTable::parse(path, &read_text(path)?)
 }
 
-fn read_hashes(path: &Path) -> Result<BTreeMap<String, String>, UserError> {
+fn read_hashes(path: &Path) -> Result<Entries, UserError> {
     let bytes = config_file::read(path)?;
     if bytes.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Entries::new());
     }
     serde_json::from_slice(&bytes).map_err(|error| UserError::Invalid {
         path: path.to_owned(),

@@ -9,6 +9,7 @@
 //! | everything else | the page |
 
 pub mod assets;
+mod cookie;
 pub mod docs;
 pub mod extract;
 pub mod headers;
@@ -16,13 +17,14 @@ pub mod metrics;
 pub mod openapi;
 pub mod pbs;
 pub mod problem;
+pub mod secret_json;
 pub mod v1;
 
 use actix_web::HttpRequest;
-use actix_web::error::{JsonPayloadError, PathError, QueryPayloadError};
+use actix_web::error::{PathError, QueryPayloadError};
 use actix_web::web::{self, ServiceConfig};
 
-use crate::services::error::{ErrorKind, ServiceError};
+use crate::services::error::ServiceError;
 use problem::ApiError;
 
 /// Bytes of a request body (API.md §1).
@@ -33,11 +35,6 @@ pub const MAX_URI: usize = 3072;
 /// Registers everything.
 pub fn configure(config: &mut ServiceConfig) {
     config
-        .app_data(
-            web::JsonConfig::default()
-                .limit(MAX_BODY)
-                .error_handler(json_error),
-        )
         .app_data(web::QueryConfig::default().error_handler(query_error))
         .app_data(web::PathConfig::default().error_handler(path_error))
         .app_data(web::PayloadConfig::default().limit(MAX_BODY))
@@ -46,21 +43,6 @@ pub fn configure(config: &mut ServiceConfig) {
         .route("/metrics", web::get().to(metrics::serve))
         .configure(pbs::configure)
         .default_service(web::to(assets::serve));
-}
-
-fn json_error(error: JsonPayloadError, _: &HttpRequest) -> actix_web::Error {
-    let kind = match error {
-        JsonPayloadError::Overflow { .. } | JsonPayloadError::OverflowKnownLength { .. } => {
-            ErrorKind::TooLarge
-        }
-        _ => ErrorKind::BadRequest,
-    };
-    ApiError(ServiceError::new(
-        kind,
-        "invalid-body",
-        format!("request body: {error}"),
-    ))
-    .into()
 }
 
 fn query_error(error: QueryPayloadError, _: &HttpRequest) -> actix_web::Error {

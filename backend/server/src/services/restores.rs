@@ -9,6 +9,8 @@ use uuid::Uuid;
 
 use super::error::{ServiceError, ServiceResult};
 use super::paging::PageRequest;
+use super::rights::Sight;
+use super::secrets::Wiped;
 use crate::actors::jobs::{Admit, Cancel};
 use crate::jobs::spec::RestoreSpec;
 use crate::state::AppState;
@@ -20,24 +22,31 @@ const LOG_LINES: usize = 1000;
 ///
 /// # Errors
 /// When anything about it does not exist, does not fit or is not allowed, or too many are waiting.
-pub async fn create(state: &AppState, request: CreateRestore, authid: Authid) -> ServiceResult<Job> {
+pub async fn create(state: &AppState, request: Wiped<CreateRestore>, authid: Authid) -> ServiceResult<Job> {
     let (views, targets) = (Arc::clone(&state.views), Arc::clone(&state.targets));
     let parallel = state.settings.default_parallel;
-    let spec = state
-        .work
-        .spawn_blocking(move || RestoreSpec::prepare(&views, &targets, request, parallel, authid))
-        .await??;
-    state.jobs.send(Admit(spec)).await?
+    let prepared = state.work.spawn_blocking(move || {
+        let request = request.hand_over();
+        let spec = RestoreSpec::prepare(&views, &targets, request, parallel, authid)?;
+        let target = targets.identify(&spec.target);
+        Ok::<_, ServiceError>(Admit { spec, target })
+    });
+    state.jobs.send(prepared.await??).await?
 }
 
-/// Restores in memory, the newest first.
+/// Restores in memory that somebody sees, the newest first.
 ///
 /// # Errors
 /// When the cursor is none of this list.
-pub fn list(state: &AppState, wanted: Option<JobState>, page: &PageRequest) -> ServiceResult<Page<Job>> {
+pub fn list(
+    state: &AppState,
+    sight: &Sight,
+    wanted: Option<JobState>,
+    page: &PageRequest,
+) -> ServiceResult<Page<Job>> {
     let after = page.after().map(id_of).transpose()?;
     let mut jobs = state.views.jobs.list();
-    jobs.retain(|job| wanted.is_none_or(|wanted| job.state == wanted));
+    jobs.retain(|job| wanted.is_none_or(|wanted| job.state == wanted) && sight.job(job));
     Ok(page.cut(
         jobs,
         |job| job.id.to_string(),
@@ -88,7 +97,7 @@ pub async fn log(state: &AppState, id: Uuid, after: u64) -> ServiceResult<JobLog
         .map_err(|error| ServiceError::internal(format!("cannot read the log of {id}: {error}")))?;
     let lines = lines
         .into_iter()
-        .zip(after + 1..)
+        .zip(after.saturating_add(1)..)
         .map(|(text, n)| LogLine { n, text })
         .collect();
     Ok(JobLog {

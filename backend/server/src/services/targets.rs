@@ -1,5 +1,7 @@
 //! Where restores may write: files under the configured roots, configured block devices, or nowhere.
 
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use fleethold_api_types::{RestoreTarget, TargetKind};
@@ -8,6 +10,24 @@ use fleethold_restore::{
 };
 
 use super::error::{ErrorKind, ServiceError, ServiceResult};
+
+/// What two restores must not write to at once, whatever names they gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TargetId {
+    /// A name in a directory.
+    File {
+        /// Device number of the directory's file system.
+        device: u64,
+        /// Inode of the directory.
+        directory: u64,
+        /// The name.
+        name: OsString,
+    },
+    /// A block device, by its number.
+    Device(u64),
+    /// Whatever cannot be looked at, by its path.
+    Path(PathBuf),
+}
 
 /// The places that may be written to.
 pub struct Targets {
@@ -76,7 +96,9 @@ impl Targets {
                     }
                     .into());
                 }
-                Some(place.path().display().to_string())
+                // Without `.` and repeated slashes: one place has one name in lists and messages.
+                let path: PathBuf = place.path().components().collect();
+                Some(path.display().to_string())
             }
             (TargetKind::Device, Some(path)) => Some(self.device(Path::new(path))?.display().to_string()),
             (kind, None) => {
@@ -88,6 +110,26 @@ impl Targets {
             path,
             ..target.clone()
         })
+    }
+
+    /// Which place a checked target is; nowhere is none. Blocks.
+    #[must_use]
+    pub fn identify(&self, target: &RestoreTarget) -> Option<TargetId> {
+        let path = Path::new(target.path.as_deref()?);
+        let found = match target.kind {
+            TargetKind::Null => return None,
+            TargetKind::Device => path.metadata().ok().map(|meta| TargetId::Device(meta.rdev())),
+            TargetKind::File => path
+                .parent()
+                .zip(path.file_name())
+                .and_then(|(parent, name)| Some((parent.metadata().ok()?, name)))
+                .map(|(parent, name)| TargetId::File {
+                    device: parent.dev(),
+                    directory: parent.ino(),
+                    name: name.to_owned(),
+                }),
+        };
+        Some(found.unwrap_or_else(|| TargetId::Path(path.to_owned())))
     }
 
     /// Opens a checked target for writing. Blocks. Also returns the unfinished file's path, when there is one.

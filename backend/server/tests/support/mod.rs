@@ -15,6 +15,9 @@ use tokio_util::sync::CancellationToken;
 /// How long a test waits for what must happen.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Password of the users that [`Ground::add_user`] makes.
+pub(crate) const USER_PASSWORD: &str = "a user's secret";
+
 /// Folders of a server.
 pub(crate) struct Ground {
     pub(crate) dir: tempfile::TempDir,
@@ -72,6 +75,23 @@ impl Ground {
             cores: 2,
         };
         Settings::load(&common, &server, &around).unwrap()
+    }
+
+    /// Adds a user whose password is [`USER_PASSWORD`]; a running server sees it at once.
+    pub(crate) fn add_user(&self, user: &str, rules: &str) {
+        let users = fleethold_server::auth::users::UserStore::open(&self.path("state/etc")).unwrap();
+        users.add(&user.parse().unwrap(), USER_PASSWORD, None).unwrap();
+        self.allow(rules);
+    }
+
+    /// Adds rules to `acl.cfg`.
+    pub(crate) fn allow(&self, rules: &str) {
+        let path = self.path("state/etc/acl.cfg");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        // As an administrator's editor does: a reader sees the old or the new file.
+        let new = path.with_extension("new");
+        fs::write(&new, text + rules).unwrap();
+        fs::rename(new, path).unwrap();
     }
 
     /// Starts a server without a database: port 1 refuses.

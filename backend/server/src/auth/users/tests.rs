@@ -49,11 +49,15 @@ fn a_user_from_beginning_to_end() {
     assert!(std::fs::read_to_string(&shadow).unwrap().contains("$argon2id$"));
     users.remove(&ann).unwrap();
     assert!(users.is_empty());
-    assert_eq!(std::fs::read_to_string(&shadow).unwrap(), "{}\n");
+    let left = std::fs::read_to_string(&shadow).unwrap();
+    assert!(
+        !left.contains('$') && left.contains("ann@pbs not-before"),
+        "{left}"
+    );
     for result in [
         users.remove(&ann),
         users.set_enabled(&ann, true),
-        users.set_password(&ann, "some password"),
+        users.set_password(&ann, "some password").map(drop),
     ] {
         assert!(matches!(result, Err(UserError::NotFound { .. })));
     }
@@ -213,4 +217,37 @@ fn a_broken_file_keeps_the_last_good_users_and_is_not_written_over() {
         error.contains("shadow.json: line 1") && !error.contains("secret"),
         "{error}"
     );
+}
+
+#[test]
+fn sessions_end_with_the_password_the_user_and_for_good() {
+    let (directory, users) = store();
+    let ann = user("ann@pbs");
+    users.add(&ann, "a good password", None).unwrap();
+    let sign_in = |password| users.sign_in(&ann, password, clock::epoch()).unwrap();
+    let first = sign_in("a good password").unwrap();
+    assert!(!users.session_ended(&ann, first));
+    assert_eq!(sign_in("a bad password"), None);
+
+    // The command line is another process.
+    let shell = UserStore::open(directory.path()).unwrap();
+    let good_from = shell.set_password(&ann, "a new password").unwrap();
+    assert!(users.session_ended(&ann, first) && !users.session_ended(&ann, good_from));
+    let second = sign_in("a new password").unwrap();
+    assert!(second >= good_from);
+
+    shell.remove(&ann).unwrap();
+    shell.add(&ann, "a good password", None).unwrap();
+    assert!(users.session_ended(&ann, first) && users.session_ended(&ann, second));
+
+    let third = sign_in("a good password").unwrap();
+    users.end_session(&ann, third).unwrap();
+    let fourth = sign_in("a good password").unwrap();
+    assert!(!users.session_ended(&ann, fourth));
+    users.set_enabled(&ann, false).unwrap();
+    users.set_enabled(&ann, true).unwrap();
+    let restarted = UserStore::open(directory.path()).unwrap();
+    for ended in [first, second, third, fourth] {
+        assert!(restarted.session_ended(&ann, ended));
+    }
 }

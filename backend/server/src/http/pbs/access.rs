@@ -1,25 +1,18 @@
 //! `/access`: log-in, log-out, realms, password.
 
-use actix_web::cookie::{Cookie, SameSite};
+use actix_web::cookie::Cookie;
 use actix_web::http::header;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::caller::PbsCaller;
 use super::envelope::{PbsError, PbsResult, data, nothing};
 use super::params::Params;
-use crate::http::extract::{COOKIE, HOST_COOKIE, address, ticket_of};
+use crate::http::cookie;
+use crate::http::extract::address;
 use crate::state::AppState;
-
-/// What stays as it is in a cookie's value.
-const COOKIE_SAFE: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
 
 /// `POST /access/ticket`: the ticket in the body or, with `http-only`, in a cookie that scripts cannot read.
 pub(super) async fn log_in(request: HttpRequest, state: Data<AppState>, mut params: Params) -> PbsResult {
@@ -52,27 +45,21 @@ pub(super) async fn log_in(request: HttpRequest, state: Data<AppState>, mut para
         .split_once("::")
         .map_or(session.ticket.as_str(), |(info, _)| info);
     let mut reply = data(&json!({ "username": user, "ticket-info": info, "CSRFPreventionToken": csrf }))?;
-    let value = utf8_percent_encode(&session.ticket, COOKIE_SAFE).to_string();
-    set_cookie(&mut reply, cookie(HOST_COOKIE, value))?;
+    set_cookie(&mut reply, &cookie::of_ticket(&session.ticket))?;
     Ok(reply)
 }
 
 /// `DELETE /access/ticket`: ends the session and clears its cookies.
 pub(super) async fn log_out(
-    _: PbsCaller,
-    request: HttpRequest,
+    PbsCaller(caller): PbsCaller,
     state: Data<AppState>,
     params: Params,
 ) -> PbsResult {
     params.finish()?;
-    if let Some(ticket) = ticket_of(&request) {
-        state.sessions.log_out(&ticket);
-    }
+    state.sessions.log_out(&caller).await;
     let mut reply = nothing()?;
-    for name in [HOST_COOKIE, COOKIE] {
-        let mut cookie = cookie(name, String::new());
-        cookie.make_removal();
-        set_cookie(&mut reply, cookie)?;
+    for cookie in cookie::removals() {
+        set_cookie(&mut reply, &cookie)?;
     }
     Ok(reply)
 }
@@ -112,16 +99,7 @@ pub(super) async fn change_password(
     nothing()
 }
 
-fn cookie(name: &'static str, value: String) -> Cookie<'static> {
-    Cookie::build(name, value)
-        .path("/")
-        .secure(true)
-        .http_only(true)
-        .same_site(SameSite::Lax)
-        .finish()
-}
-
-fn set_cookie(reply: &mut HttpResponse, cookie: Cookie<'static>) -> Result<(), PbsError> {
+fn set_cookie(reply: &mut HttpResponse, cookie: &Cookie<'_>) -> Result<(), PbsError> {
     let value = header::HeaderValue::from_str(&cookie.to_string())
         .map_err(|error| PbsError::bad_request(format!("cannot write the cookie: {error}")))?;
     reply.headers_mut().append(header::SET_COOKIE, value);

@@ -10,6 +10,7 @@ use super::caller::PbsCaller;
 use super::envelope::PbsError;
 use crate::auth::acl::{AclTree, Privileges};
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
+use crate::services::rights;
 use crate::state::AppState;
 
 /// How late a refusal is answered (API.md §1).
@@ -85,7 +86,7 @@ impl Rights {
 
     /// The owner itself, and the user of a token that is the owner. A token owns nothing of its user's.
     pub(super) fn owns(&self, owner: &Authid) -> bool {
-        *owner == self.authid || (self.authid.token.is_none() && owner.user == self.authid.user)
+        rights::owns(&self.authid, owner)
     }
 
     /// Checks a group's owner where only own groups are in reach.

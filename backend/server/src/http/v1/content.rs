@@ -9,6 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::secret_json::SecretJson;
 use crate::jobs::spec::FileSpec;
 use crate::services::content::{self, Download};
 use crate::services::keys::KeyText;
@@ -41,7 +42,7 @@ pub async fn with_key(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    body: web::Json<ContentRequest>,
+    SecretJson(body): SecretJson<ContentRequest>,
 ) -> ApiResult<HttpResponse> {
     let ContentRequest {
         ns,
@@ -49,7 +50,7 @@ pub async fn with_key(
         file,
         key,
         key_password,
-    } = body.into_inner();
+    } = body.hand_over();
     send(
         &state,
         &caller,

@@ -1,5 +1,6 @@
 //! The live feed as server-sent events.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header::{self, ContentEncoding};
@@ -8,7 +9,7 @@ use futures_util::StreamExt as _;
 use serde::Deserialize;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::rights;
+use crate::actors::audience::Viewer;
 use crate::actors::events::Subscribe;
 use crate::auth::session::Caller;
 use crate::clock;
@@ -22,8 +23,9 @@ pub struct EventsQuery {
     last_event_id: Option<String>,
 }
 
-/// `GET /api/v1/events`. An unknown `Last-Event-ID` is none: the client gets a snapshot. The stream ends with the
-/// caller's ticket.
+/// `GET /api/v1/events`: of what the caller sees, which is everything with `Datastore.Audit` on `/datastore`, else the
+/// stores with a right of the caller's in them and the own restores. An unknown `Last-Event-ID` is none: the client gets
+/// a snapshot. The stream ends with the session: ticket expired, logged out, password changed, user switched off.
 #[utoipa::path(get, path = "/api/v1/events", tag = "events",
     params(("Last-Event-ID" = Option<String>, Header, description = "Id of the last event seen, `<epoch>-<sequence>`")),
     responses((status = 200, content_type = "text/event-stream", body = fleethold_api_types::SnapshotEvent,
@@ -34,7 +36,6 @@ pub async fn follow(
     caller: Caller,
     query: web::Query<EventsQuery>,
 ) -> ApiResult<HttpResponse> {
-    rights::fleet(&state, &caller)?;
     let header = request
         .headers()
         .get("last-event-id")
@@ -42,14 +43,18 @@ pub async fn follow(
     let last = header
         .or(query.last_event_id.as_deref())
         .and_then(|text| text.parse().ok());
-    let frames = state
-        .events
-        .send(Subscribe { last })
-        .await
-        .map_err(ServiceError::from)??;
     let left = caller
         .expires()
         .map_or(i64::MAX / 1_000_000, |expires| expires - clock::epoch());
+    let viewer = Viewer {
+        sessions: Arc::clone(&state.sessions),
+        caller,
+    };
+    let frames = state
+        .events
+        .send(Subscribe { last, viewer })
+        .await
+        .map_err(ServiceError::from)??;
     let end = tokio::time::sleep(Duration::from_secs(u64::try_from(left).unwrap_or(0)));
     let stream = ReceiverStream::new(frames)
         .map(Ok::<_, actix_web::Error>)

@@ -12,24 +12,27 @@ use super::rights;
 use super::stores::blocking;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::secret_json::SecretJson;
+use crate::services::error::ServiceResult;
 use crate::services::paging::PageRequest;
 use crate::services::{plans, restores};
 use crate::state::AppState;
 
-/// `POST /api/v1/restores` → 202 with the queued job and its `Location`.
+/// `POST /api/v1/restores` → 202 with the queued job and its `Location`. Needs `Datastore.Read` on the source; a target
+/// that is a file or a device also needs `Sys.Modify` on `/system` (403 `permission-denied` names what is missing).
 #[utoipa::path(post, path = "/api/v1/restores", tag = "restores", request_body(content = CreateRestore,
     example = json!({"source": {"store": "golden", "snapshot": "vm/100/2024-05-01T10:00:00Z",
         "archive": "drive-scsi0.img"}, "target": {"kind": "file", "path": "vm-100-scsi0.raw"}, "sha256": true})),
     responses((status = 202, body = Job, headers(("Location" = String))),
-        (status = 404, body = fleethold_api_types::Problem), (status = 409, body = fleethold_api_types::Problem),
+        (status = 403, body = fleethold_api_types::Problem), (status = 404, body = fleethold_api_types::Problem), (status = 409, body = fleethold_api_types::Problem),
         (status = 422, body = fleethold_api_types::Problem), (status = 503, body = fleethold_api_types::Problem)))]
 pub async fn create(
     state: web::Data<AppState>,
     caller: Caller,
-    body: web::Json<CreateRestore>,
+    SecretJson(request): SecretJson<CreateRestore>,
 ) -> ApiResult<HttpResponse> {
-    let request = body.into_inner();
     rights::read(&state, &caller, &request.source.store, &request.source.ns)?;
+    rights::write(&state, &caller, request.target.kind)?;
     let job = restores::create(&state, request, caller.authid).await?;
     let location = format!("/api/v1/restores/{}", job.id);
     Ok(HttpResponse::Accepted()
@@ -49,7 +52,8 @@ pub struct ListQuery {
     limit: Option<usize>,
 }
 
-/// `GET /api/v1/restores`: queued, running and lately ended ones, the newest first.
+/// `GET /api/v1/restores`: queued, running and lately ended ones, the newest first; the own ones, or all with
+/// `Datastore.Audit` on `/datastore` or `Sys.Audit` on `/system/tasks`.
 #[utoipa::path(get, path = "/api/v1/restores", tag = "restores", params(ListQuery),
     responses((status = 200, body = Page<Job>)))]
 pub async fn list(
@@ -57,9 +61,16 @@ pub async fn list(
     caller: Caller,
     query: web::Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
-    rights::fleet(&state, &caller)?;
+    let sight = rights::sight(&state, &caller);
     let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
-    Ok(HttpResponse::Ok().json(restores::list(&state, query.state, &page)?))
+    Ok(HttpResponse::Ok().json(restores::list(&state, &sight, query.state, &page)?))
+}
+
+/// The restore, if the caller may see it.
+async fn visible(state: &AppState, caller: &Caller, id: Uuid) -> ServiceResult<Job> {
+    let job = restores::get(state, id).await?;
+    rights::job(state, caller, &job)?;
+    Ok(job)
 }
 
 /// `GET /api/v1/restores/{id}`.
@@ -67,8 +78,7 @@ pub async fn list(
     params(("id" = Uuid, Path, description = "Id of the restore")),
     responses((status = 200, body = Job), (status = 404, body = fleethold_api_types::Problem)))]
 pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>) -> ApiResult<HttpResponse> {
-    rights::fleet(&state, &caller)?;
-    Ok(HttpResponse::Ok().json(restores::get(&state, *id).await?))
+    Ok(HttpResponse::Ok().json(visible(&state, &caller, *id).await?))
 }
 
 /// `DELETE /api/v1/restores/{id}` or `POST …/cancel`: asks the restore to stop; it has stopped when its state says so.
@@ -104,7 +114,7 @@ pub async fn log(
     id: web::Path<Uuid>,
     query: web::Query<LogQuery>,
 ) -> ApiResult<HttpResponse> {
-    rights::fleet(&state, &caller)?;
+    visible(&state, &caller, *id).await?;
     Ok(HttpResponse::Ok().json(restores::log(&state, *id, query.after).await?))
 }
 
@@ -125,7 +135,10 @@ pub async fn samples(
     id: web::Path<Uuid>,
     query: web::Query<SamplesQuery>,
 ) -> ApiResult<HttpResponse> {
-    rights::fleet(&state, &caller)?;
+    // Who sees everything sees what is in the history only, too.
+    if rights::fleet(&state, &caller).is_err() {
+        visible(&state, &caller, *id).await?;
+    }
     Ok(HttpResponse::Ok().json(restores::samples(&state, *id, query.points).await?))
 }
 
@@ -138,11 +151,13 @@ pub async fn samples(
 pub async fn plan(
     state: web::Data<AppState>,
     caller: Caller,
-    body: web::Json<PlanRequest>,
+    SecretJson(request): SecretJson<PlanRequest>,
 ) -> ApiResult<HttpResponse> {
-    let request = body.into_inner();
     rights::see(&state, &caller, &request.source.store, &request.source.ns)?;
     let engine = state.engine.clone();
-    let planned = blocking(&state, move |views| plans::plan(views, &engine, request)).await?;
+    let planned = blocking(&state, move |views| {
+        plans::plan(views, &engine, request.hand_over())
+    })
+    .await?;
     Ok(HttpResponse::Ok().json(planned))
 }

@@ -1,15 +1,32 @@
-//! What a caller may do here, by acl.cfg. Lists over all stores, the live feed and the jobs need `Datastore.Audit` on
-//! `/datastore`; a store's content needs a right on the store or the namespace; bytes need `Datastore.Read`.
+//! What a caller may do here, by acl.cfg. Lists, sums and the live feed hold what the caller sees ([`Sight`]); the history
+//! needs `Datastore.Audit` on `/datastore`; a store's content needs a right on the store or the namespace; bytes need
+//! `Datastore.Read`. A restore belongs to who started it. Writing to this machine's disks is nothing a datastore's roles
+//! allow: it needs `Sys.Modify` on `/system`.
 
+use fleethold_api_types::{Job, TargetKind};
 use fleethold_format::names::{Authid, Namespace};
 
 use crate::auth::acl::Privileges;
 use crate::auth::session::Caller;
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
+use crate::services::rights::{SEE, Sight};
 use crate::state::AppState;
 
-/// See what is in a store.
-const SEE: Privileges = Privileges::AUDIT.or(Privileges::READ);
+/// What the caller sees of lists.
+pub(super) fn sight(state: &AppState, caller: &Caller) -> Sight {
+    Sight::of(&state.sessions.users, &caller.authid)
+}
+
+/// Whether the caller may see a restore.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn job(state: &AppState, caller: &Caller, job: &Job) -> ServiceResult<()> {
+    if sight(state, caller).job(job) {
+        return Ok(());
+    }
+    Err(refused(&caller.authid, "Datastore.Audit", &["datastore"]))
+}
 
 /// Whether the caller may see the whole fleet.
 ///
@@ -75,12 +92,26 @@ pub(super) fn read(state: &AppState, caller: &Caller, store: &str, ns: &str) -> 
     namespace(state, caller, store, ns, Privileges::READ, "Datastore.Read")
 }
 
+/// Whether the caller may write to a target. Nowhere is free; a new file needs the right as well as one that is
+/// replaced, since it fills the server's disk.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn write(state: &AppState, caller: &Caller, target: TargetKind) -> ServiceResult<()> {
+    match target {
+        TargetKind::Null => Ok(()),
+        TargetKind::File | TargetKind::Device => {
+            require(state, caller, &["system"], Privileges::SYS_MODIFY, "Sys.Modify")
+        }
+    }
+}
+
 /// Whether the caller may stop a job of `owner`: the own ones, or with `Sys.Modify`.
 ///
 /// # Errors
 /// Forbidden, naming right and path.
 pub(super) fn stop(state: &AppState, caller: &Caller, owner: &str) -> ServiceResult<()> {
-    if owner == caller.authid.to_string() {
+    if sight(state, caller).owns(owner) {
         return Ok(());
     }
     require(

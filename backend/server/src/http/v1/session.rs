@@ -1,17 +1,17 @@
 //! Log in, log out, renew, change the password.
 
-use actix_web::cookie::{Cookie, SameSite, time::Duration};
 use actix_web::{HttpRequest, HttpResponse, web};
 use fleethold_api_types::{ChangePassword, LoginRequest, Session};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use crate::auth::session::{Caller, SignedIn};
 use crate::auth::ticket::TICKET_LIFETIME_S;
 use crate::clock;
-use crate::http::extract::{COOKIE, HOST_COOKIE, address, ticket_of};
+use crate::http::cookie;
+use crate::http::extract::address;
 use crate::http::problem::ApiResult;
+use crate::http::secret_json::SecretJson;
 use crate::services::error::ServiceError;
 use crate::state::AppState;
 
@@ -23,9 +23,9 @@ use crate::state::AppState;
 pub async fn log_in(
     state: web::Data<AppState>,
     request: HttpRequest,
-    body: web::Json<LoginRequest>,
+    SecretJson(body): SecretJson<LoginRequest>,
 ) -> ApiResult<HttpResponse> {
-    let LoginRequest { user, password } = body.into_inner();
+    let LoginRequest { user, password } = body.hand_over();
     let signed_in = state
         .sessions
         .log_in(&user, Zeroizing::new(password), address(&request))
@@ -50,14 +50,10 @@ pub async fn get(state: web::Data<AppState>, caller: Caller) -> ApiResult<HttpRe
 
 /// `DELETE /api/v1/session`: ends the ticket and removes the cookie.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "session", responses((status = 204)))]
-pub async fn log_out(state: web::Data<AppState>, request: HttpRequest, _caller: Caller) -> HttpResponse {
-    if let Some(ticket) = ticket_of(&request) {
-        state.sessions.log_out(&ticket);
-    }
+pub async fn log_out(state: web::Data<AppState>, caller: Caller) -> HttpResponse {
+    state.sessions.log_out(&caller).await;
     let mut reply = HttpResponse::NoContent();
-    for name in [HOST_COOKIE, COOKIE] {
-        let mut cookie = build_cookie(name, String::new());
-        cookie.make_removal();
+    for cookie in cookie::removals() {
         reply.cookie(cookie);
     }
     reply.finish()
@@ -78,12 +74,12 @@ pub async fn change_password(
     state: web::Data<AppState>,
     request: HttpRequest,
     caller: Caller,
-    body: web::Json<ChangePassword>,
+    SecretJson(body): SecretJson<ChangePassword>,
 ) -> ApiResult<HttpResponse> {
     let ChangePassword {
         current_password,
         new_password,
-    } = body.into_inner();
+    } = body.hand_over();
     let (current, new) = (Zeroizing::new(current_password), Zeroizing::new(new_password));
     reply(
         state
@@ -100,24 +96,14 @@ fn reply(signed_in: SignedIn) -> ApiResult<HttpResponse> {
         csrf,
         expires,
     } = signed_in;
-    let encoded = utf8_percent_encode(&ticket, NON_ALPHANUMERIC).to_string();
-    let mut cookie = build_cookie(HOST_COOKIE, encoded);
-    cookie.set_max_age(Duration::seconds(TICKET_LIFETIME_S));
     let session = Session {
         user: user.to_string(),
         csrf_token: csrf,
         expires_at: moment(expires)?,
     };
-    Ok(HttpResponse::Ok().cookie(cookie).json(session))
-}
-
-fn build_cookie(name: &'static str, value: String) -> Cookie<'static> {
-    Cookie::build(name, value)
-        .path("/")
-        .secure(true)
-        .http_only(true)
-        .same_site(SameSite::Lax)
-        .finish()
+    Ok(HttpResponse::Ok()
+        .cookie(cookie::of_ticket(&ticket))
+        .json(session))
 }
 
 fn moment(epoch: i64) -> Result<OffsetDateTime, ServiceError> {

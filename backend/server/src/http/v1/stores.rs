@@ -32,7 +32,7 @@ pub struct ListQuery {
     limit: Option<usize>,
 }
 
-/// `GET /api/v1/stores`: all rows from memory; with an entity tag.
+/// `GET /api/v1/stores`: all rows that the caller sees, from memory; with an entity tag.
 #[utoipa::path(get, path = "/api/v1/stores", tag = "stores",
     params(("cursor" = Option<String>, Query), ("limit" = Option<usize>, Query, description = "10,000 when absent")),
     responses((status = 200, body = Page<StoreRow>), (status = 304)))]
@@ -42,11 +42,13 @@ pub async fn list(
     query: web::Query<ListQuery>,
     known: web::Header<IfNoneMatch>,
 ) -> ApiResult<HttpResponse> {
-    rights::fleet(&state, &caller)?;
+    let sight = rights::sight(&state, &caller);
     let limit = query.limit.or(Some(crate::services::paging::MAX_LIMIT));
     let page = PageRequest::parse(query.cursor.as_deref(), limit)?;
+    let mut rows = stores::list(&state.views);
+    rows.retain(|row| sight.store(&row.name));
     let rows = page.cut(
-        stores::list(&state.views),
+        rows,
         |row| row.name.clone(),
         |row, after| row.name.as_str() > after,
     );
