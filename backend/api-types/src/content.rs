@@ -55,6 +55,9 @@ pub struct GroupEntry {
         skip_serializing_if = "Option::is_none"
     )]
     pub last_backup: Option<OffsetDateTime>,
+    /// What of the group cannot be read; the counts are of what can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// A snapshot; `GET /api/v1/stores/{store}/snapshots?ns=&group=`, newest first.

@@ -160,8 +160,9 @@ impl JobShare {
         let granted = {
             let mut state = self.shared.state.lock();
             let total = self.shared.total;
-            if !state.waits(None, total) && state.below_cap(self.job, need, total) && state.fits(need, total)
-            {
+            let sums = state.sums();
+            let may = !state.waits(&sums, None, total) && state.below_cap(&sums, self.job, need, total);
+            if may && state.fits(need, total) {
                 Some(state.take(self.job, need))
             } else {
                 None
@@ -172,7 +173,8 @@ impl JobShare {
 
     /// Whether another job waits for memory at this moment.
     pub(crate) fn others_wait(&self) -> bool {
-        self.shared.state.lock().waits(Some(self.job), self.shared.total)
+        let state = self.shared.state.lock();
+        state.waits(&state.sums(), Some(self.job), self.shared.total)
     }
 
     /// The most this job may hold in chunk buffers, as things are now.

@@ -1,6 +1,7 @@
 //! Actors, HTTP, sign-in, TLS, live feed and the command line
 
 pub mod actors;
+pub mod allocator;
 pub mod auth;
 pub mod cli;
 pub mod clock;

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    fleethold_server::allocator::give_large_buffers_back();
     fleethold_server::cli::run()
 }

@@ -315,6 +315,7 @@ mod tests {
             notes: None,
             snapshots: 2,
             last_backup: None,
+            problem: None,
         }
     }
 

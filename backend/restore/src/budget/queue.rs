@@ -62,7 +62,7 @@ impl Job {
 
 /// What all admitted jobs are promised.
 #[derive(Default)]
-struct Sums {
+pub(super) struct Sums {
     /// Plans.
     fixed: u64,
     /// Plans of ordered jobs.
@@ -130,11 +130,12 @@ impl State {
             let admission = self.admissions.remove(index)?;
             return Some(self.admit(admission, total));
         }
+        let sums = self.sums();
         let next = self
             .waiters
             .iter()
             .enumerate()
-            .find(|(_index, waiter)| self.below_cap(waiter.job, waiter.need, total))
+            .find(|(_index, waiter)| self.below_cap(&sums, waiter.job, waiter.need, total))
             .map(|(index, waiter)| (index, waiter.job, waiter.need));
         let (index, job, need) = next?;
         if !self.fits(need, total) {
@@ -163,7 +164,7 @@ impl State {
         None
     }
 
-    fn sums(&self) -> Sums {
+    pub(super) fn sums(&self) -> Sums {
         let mut sums = Sums::default();
         for job in self.jobs.values() {
             sums.fixed += job.need.fixed_bytes;
@@ -199,7 +200,7 @@ impl State {
 
     /// Whether the job may hold this chunk, too: an ordered job always one, and more up to its cap while the first
     /// chunk of every other job stays free.
-    pub(super) fn below_cap(&self, job: u64, need: ChunkNeed, total: u64) -> bool {
+    pub(super) fn below_cap(&self, sums: &Sums, job: u64, need: ChunkNeed, total: u64) -> bool {
         let Some(entry) = self.jobs.get(&job) else {
             return true;
         };
@@ -207,7 +208,6 @@ impl State {
         if !entry.need.ordered || entry.held == 0 || after <= entry.need.chunk_bytes {
             return true;
         }
-        let sums = self.sums();
         let committed = sums.committed - entry.committed() + after.max(entry.need.chunk_bytes);
         after <= sums.share(total)
             && sums.ordered_fixed + committed <= growth_limit(total)
@@ -215,9 +215,10 @@ impl State {
     }
 
     /// Whether anybody but `job` waits for what others hold: not for its own reader.
-    pub(super) fn waits(&self, except: Option<u64>, total: u64) -> bool {
-        let eligible =
-            |waiter: &Waiter| except != Some(waiter.job) && self.below_cap(waiter.job, waiter.need, total);
+    pub(super) fn waits(&self, sums: &Sums, except: Option<u64>, total: u64) -> bool {
+        let eligible = |waiter: &Waiter| {
+            except != Some(waiter.job) && self.below_cap(sums, waiter.job, waiter.need, total)
+        };
         !self.admissions.is_empty() || self.waiters.iter().any(eligible)
     }
 

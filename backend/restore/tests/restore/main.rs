@@ -10,5 +10,6 @@ mod damage;
 mod golden;
 mod model;
 mod pipeline;
+mod readers;
 mod support;
 mod target;

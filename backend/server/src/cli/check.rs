@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use fleethold_datastore::{Datastore, DatastoreError, SnapshotInfo};
+use fleethold_datastore::{Datastore, DatastoreError, GroupList, SnapshotInfo};
 use fleethold_format::names::{ArchiveName, MAX_NAMESPACE_DEPTH, Namespace};
 use fleethold_restore::{RestoreReport, Sink};
 use serde::Serialize;
@@ -162,16 +162,36 @@ impl Check<'_> {
             namespaces.insert(0, below.clone());
         }
         for ns in namespaces {
-            let groups = self.list(&ns, |store, ns| store.groups(ns)).await?;
-            let mut groups = self.or_bad(&ns, "the groups", groups)?;
-            groups.sort_by(|a, b| a.path.display_cmp(&b.path));
+            let listed = self.list(&ns, |store, ns| store.group_list(ns)).await?;
+            let GroupList { groups, problems } = match listed {
+                Ok(list) => list,
+                Err(error) => {
+                    self.unreadable(&ns, "the groups", error.code(), &error)?;
+                    continue;
+                }
+            };
+            for problem in &problems {
+                self.unreadable(&ns, "the groups", "unreadable", problem)?;
+            }
             for group in groups {
+                if let Some(error) = &group.error {
+                    self.unreadable(&ns, &format!("group {}", group.path), "unreadable", error)?;
+                }
                 let path = group.path.clone();
                 let snapshots = self
                     .list(&ns, move |store, ns| store.snapshots(ns, &path))
                     .await?;
                 let what = format!("the snapshots of group {}", group.path);
-                for snapshot in self.or_bad(&ns, &what, snapshots)? {
+                let snapshots = match snapshots {
+                    Ok(snapshots) => snapshots,
+                    // Pruned since the list was read.
+                    Err(error) if error.code() == "group-missing" => continue,
+                    Err(error) => {
+                        self.unreadable(&ns, &what, error.code(), &error)?;
+                        continue;
+                    }
+                };
+                for snapshot in snapshots {
                     if self.tools.cancel.is_cancelled() {
                         return Ok(());
                     }
@@ -192,30 +212,28 @@ impl Check<'_> {
         Ok(tokio::task::spawn_blocking(move || list(&store, &ns)).await?)
     }
 
-    /// What was listed; a list that cannot be read is a finding, and the check goes on.
-    fn or_bad<T>(
+    /// Something that cannot be listed is a finding, and the check goes on.
+    fn unreadable(
         &mut self,
         ns: &Namespace,
         what: &str,
-        listed: Result<Vec<T>, DatastoreError>,
-    ) -> CliResult<Vec<T>> {
-        match listed {
-            Ok(listed) => Ok(listed),
-            Err(error) => {
-                let report = RestoreReport {
-                    store: self.place.label.clone(),
-                    ns: ns.to_string(),
-                    ..RestoreReport::default()
-                };
-                let message = format!("listing {what} in store {}: {error}", self.place.label);
-                self.bad(&Failed::early(&report, error.code(), message))?;
-                Ok(Vec::new())
-            }
-        }
+        code: &'static str,
+        error: &impl std::fmt::Display,
+    ) -> CliResult<()> {
+        let report = RestoreReport {
+            store: self.place.label.clone(),
+            ns: ns.to_string(),
+            ..RestoreReport::default()
+        };
+        let message = format!("listing {what} in store {}: {error}", self.place.label);
+        self.bad(&Failed::early(&report, code, message))
     }
 
     async fn snapshot(&mut self, ns: &Namespace, info: &SnapshotInfo) -> CliResult<()> {
         self.summary.snapshots += 1;
+        if let Some(error) = &info.error {
+            return self.unreadable(ns, &format!("snapshot {}", info.path), "unreadable", error);
+        }
         if !info.finished {
             self.summary.snapshots_unfinished += 1;
             return Ok(());

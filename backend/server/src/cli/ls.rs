@@ -1,7 +1,7 @@
 //! `fleethold ls`: what is in a datastore.
 
 use clap::Args;
-use fleethold_datastore::{Datastore, FileInfo, SnapshotInfo};
+use fleethold_datastore::{Datastore, FileInfo, GroupList, SnapshotInfo};
 use fleethold_fleet::Fleet;
 use fleethold_format::crypt::CryptMode;
 use fleethold_format::names::{GroupPath, MAX_NAMESPACE_DEPTH, Namespace, SnapshotPath};
@@ -92,8 +92,7 @@ fn stores(settings: &Settings) -> CliResult<Listing> {
 
 fn groups(store: &Datastore, ns: &Namespace) -> CliResult<Listing> {
     // A namespace that does not exist is an error of `groups`, not an empty list.
-    let mut groups = store.groups(ns)?;
-    groups.sort_by(|a, b| a.path.display_cmp(&b.path));
+    let GroupList { groups, problems } = store.group_list(ns)?;
     let namespaces: Vec<Namespace> = store
         .namespaces(ns, MAX_NAMESPACE_DEPTH)?
         .into_iter()
@@ -102,13 +101,16 @@ fn groups(store: &Datastore, ns: &Namespace) -> CliResult<Listing> {
     let mut rows = Vec::new();
     let mut objects = Vec::new();
     for group in &groups {
-        let snapshots = store.snapshots(ns, &group.path)?;
+        let (snapshots, error) = match store.snapshots(ns, &group.path) {
+            Ok(snapshots) => (snapshots, group.error.clone()),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
         let newest = snapshots.iter().map(|snapshot| &snapshot.path.time).max();
         objects.push(json!({
             "group": group.path.to_string(),
             "owner": group.owner.as_ref().map(ToString::to_string),
             "owner_error": group.owner_error,
-            "error": group.error,
+            "error": error,
             "notes": group.notes,
             "snapshots": snapshots.len(),
             "last_backup": newest.map(ToString::to_string),
@@ -132,9 +134,15 @@ fn groups(store: &Datastore, ns: &Namespace) -> CliResult<Listing> {
         &[1],
         &rows,
     ));
+    lines.extend(problems.iter().map(|problem| format!("problem: {problem}")));
+    for object in &objects {
+        if let Some(error) = object["error"].as_str() {
+            lines.push(format!("problem: {error}"));
+        }
+    }
     let namespaces: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
     Ok(Listing {
-        object: json!({"namespaces": namespaces, "groups": objects}),
+        object: json!({"namespaces": namespaces, "groups": objects, "problems": problems}),
         lines,
     })
 }

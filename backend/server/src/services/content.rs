@@ -92,11 +92,15 @@ pub fn groups(views: &Views, store: &str, ns: &str, page: &PageRequest) -> Servi
     );
     let mut items = Vec::with_capacity(found.items.len());
     for group in found.items {
+        let mut problem = group.problem().map(str::to_owned);
         let snapshots = match reading.store.snapshots(&ns, &group.path) {
             Ok(snapshots) => snapshots,
             // Removed since the list was read.
             Err(error) if error.code() == "group-missing" => continue,
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                problem = Some(error.to_string());
+                Vec::new()
+            }
         };
         let newest = snapshots
             .iter()
@@ -113,6 +117,7 @@ pub fn groups(views: &Views, store: &str, ns: &str, page: &PageRequest) -> Servi
                 .map(str::to_owned),
             snapshots: snapshots.len() as u64,
             last_backup: newest.and_then(|time| moment(time).ok()),
+            problem,
         });
     }
     Ok(Page {
@@ -150,7 +155,10 @@ pub fn snapshots(
     for group in &groups {
         match reading.store.snapshots(&ns, group) {
             Ok(snapshots) => found.extend(snapshots),
-            Err(error) if groups.len() > 1 && error.code() == "group-missing" => {}
+            // Removed since the list was read, or unreadable, which the list of groups says.
+            Err(error) if groups.len() > 1 => {
+                tracing::warn!(store, %group, %error, "a list is without the snapshots of a group");
+            }
             Err(error) => return Err(error.into()),
         }
     }

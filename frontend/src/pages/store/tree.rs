@@ -133,7 +133,11 @@ fn label(line: &Line) -> Html {
     let (icon, text, note) = match (&line.node, &line.fact) {
         (Node::Namespace(ns), _) if ns.is_empty() => ("folder", t!(root_namespace).to_owned(), None),
         (Node::Namespace(ns), _) => ("folder", ns.clone(), None),
-        (Node::Group(_, group), Fact::Group(entry)) => ("server", group.clone(), entry.notes.clone()),
+        (Node::Group(_, group), Fact::Group(entry)) => (
+            "server",
+            group.clone(),
+            entry.problem.clone().or_else(|| entry.notes.clone()),
+        ),
         (Node::Snapshot(..), Fact::Snapshot(entry)) => {
             ("snap", clock::date_time(entry.time), entry.notes.clone())
         }

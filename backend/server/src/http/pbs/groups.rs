@@ -47,8 +47,12 @@ pub(super) async fn list(
                 .take()
                 .filter(|owner| rights.check_owner(reach, Some(owner)).is_ok())
             {
-                let snapshots = store.snapshots(&ns, &group.path)?;
-                items.push(describe(group, owner, &snapshots));
+                match store.snapshots(&ns, &group.path) {
+                    Ok(snapshots) => items.push(describe(group, owner, &snapshots)),
+                    Err(error) => {
+                        tracing::warn!(group = %group.path, %error, "a group is left out of a list")
+                    }
+                }
             }
         }
         Ok(items)

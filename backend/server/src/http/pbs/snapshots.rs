@@ -82,7 +82,10 @@ pub(super) async fn list(
         let visible =
             |group: &Group| wanted(&group.path) && rights.check_owner(reach, group.owner.as_ref()).is_ok();
         for group in store.groups(&ns)?.into_iter().filter(visible) {
-            items.extend(store.snapshots(&ns, &group.path)?.into_iter().map(Item::from));
+            match store.snapshots(&ns, &group.path) {
+                Ok(snapshots) => items.extend(snapshots.into_iter().map(Item::from)),
+                Err(error) => tracing::warn!(group = %group.path, %error, "a group is left out of a list"),
+            }
         }
         Ok(items)
     })

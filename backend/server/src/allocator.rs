@@ -1,0 +1,15 @@
+//! What the C library's allocator does with large buffers.
+
+#![expect(unsafe_code, reason = "mallopt has no safe wrapper")]
+
+/// Buffers from this size on are given back to the system when they are freed: 256 KiB. Chunk buffers are larger, and
+/// kept by the restore engine's own pool as long as its budget allows.
+const MMAP_FROM: libc::c_int = 256 << 10;
+
+/// Pins the threshold, which else grows to the size of the first large buffer that is freed; chunks then come from
+/// arenas that keep the memory of the past, and a process may hold a multiple of its budget.
+pub fn give_large_buffers_back() {
+    // SAFETY: called first thing in `main`, while there is one thread; mallopt only sets a number in the allocator.
+    let set = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MMAP_FROM) };
+    debug_assert_eq!(set, 1, "glibc accepts any threshold up to half a heap");
+}
