@@ -121,6 +121,12 @@ impl Places {
         })
     }
 
+    /// Places that are taken.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> usize {
+        self.taken.lock().values().sum()
+    }
+
     /// A place, when there is one left.
     pub(super) fn take(self: &Arc<Self>, origin: Origin) -> Option<Place> {
         let mut taken = self.taken.lock();
