@@ -313,7 +313,10 @@ pub async fn conclude(runner: &Arc<Runner>, cell: &Arc<JobCell>, log: Arc<TaskLo
     let (state, error, report) = match end {
         JobEnd::Done(report) => (JobState::Ok, None, Some(report)),
         JobEnd::Failed { error, report } => (JobState::Failed, Some(error), report),
-        JobEnd::Cancelled { report } if stopping => (JobState::Interrupted, Some(interrupted()), report),
+        // Who cancelled it before the server stopped was told so.
+        JobEnd::Cancelled { report } if stopping && cell.job().state != JobState::Cancelled => {
+            (JobState::Interrupted, Some(interrupted()), report)
+        }
         JobEnd::Cancelled { report } => (JobState::Cancelled, None, report),
     };
     let mut job = cell.job();
