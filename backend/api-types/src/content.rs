@@ -125,6 +125,7 @@ pub struct ContentQuery {
 /// Body of `POST /api/v1/stores/{store}/content`: the key travels in the body, is never logged or stored.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ContentRequest {
     /// Namespace; empty for the root.
     #[serde(default)]

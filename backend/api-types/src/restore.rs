@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 /// What is restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct RestoreSource {
     /// Datastore name.
     pub store: String,
@@ -35,6 +36,7 @@ pub enum TargetKind {
 /// Where the bytes go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct RestoreTarget {
     /// Kind.
     pub kind: TargetKind,
@@ -52,6 +54,7 @@ pub struct RestoreTarget {
 /// `POST /api/v1/restores` → 202, `Location: /api/v1/restores/{id}`, body [`Job`].
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct CreateRestore {
     /// What.
     pub source: RestoreSource,
@@ -274,6 +277,7 @@ pub struct JobLog {
 /// `POST /api/v1/restores/plan`: what a restore would do; nothing is fetched or written.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct PlanRequest {
     /// What.
     pub source: RestoreSource,

@@ -5,6 +5,7 @@ use time::OffsetDateTime;
 /// `POST /api/v1/session`.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct LoginRequest {
     /// User id with realm, such as `admin@pbs`.
     pub user: String,

@@ -155,6 +155,26 @@ async fn bad_requests_are_refused_before_anything_is_written() {
             "target-unsuitable",
         ),
         (
+            file("a\u{0}b.raw"),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "target-unsuitable",
+        ),
+        (
+            file(&"x".repeat(300)),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "target-unsuitable",
+        ),
+        (
+            with("SHA256", true.into()),
+            StatusCode::BAD_REQUEST,
+            "invalid-body",
+        ),
+        (
+            source("namespace", "prod"),
+            StatusCode::BAD_REQUEST,
+            "invalid-body",
+        ),
+        (
             image(json!({"kind": "device", "path": "/dev/null"})),
             StatusCode::FORBIDDEN,
             "device-not-allowed",

@@ -70,6 +70,8 @@ struct Summary {
     snapshots: u64,
     /// Being written now, or left by a backup that broke off: no manifest to check against.
     snapshots_unfinished: u64,
+    /// With a key: made without one, as far as the manifest says. The key proves nothing about them.
+    snapshots_unsigned: u64,
     files_ok: u64,
     files_failed: u64,
     /// Not checked for want of a key.
@@ -138,6 +140,12 @@ pub(super) fn run(settings: &Settings, args: CheckArgs) -> CliResult {
     if args.json {
         output::json(&summary)?;
     } else {
+        if summary.snapshots_unsigned > 0 {
+            output::line(&format!(
+                "{} snapshots are not signed: the key proves nothing about them",
+                summary.snapshots_unsigned
+            ))?;
+        }
         output::line(&format!(
             "{outcome}: {} snapshots, {} files good ({}), {} bad, {} not checked, {:.1} s",
             summary.snapshots,
@@ -255,6 +263,9 @@ impl Check<'_> {
                 ));
             }
         };
+        if self.tools.key.is_some() && snapshot.manifest().signature.is_none() {
+            self.summary.snapshots_unsigned += 1;
+        }
         let mut files: Vec<ArchiveName> = snapshot
             .manifest()
             .files

@@ -20,6 +20,8 @@ pub mod problem;
 pub mod secret_json;
 pub mod v1;
 
+use std::time::Duration;
+
 use actix_web::HttpRequest;
 use actix_web::error::{PathError, QueryPayloadError};
 use actix_web::web::{self, ServiceConfig};
@@ -29,6 +31,8 @@ use problem::ApiError;
 
 /// Bytes of a request body (API.md §1).
 pub const MAX_BODY: usize = 512 * 1024;
+/// A body is a few kilobytes; who takes longer keeps a connection for nothing.
+const BODY_TIME: Duration = Duration::from_secs(30);
 /// Characters of path and query (API.md §1).
 pub const MAX_URI: usize = 3072;
 

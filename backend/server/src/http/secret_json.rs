@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -13,8 +14,8 @@ use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
-use super::MAX_BODY;
 use super::problem::ApiError;
+use super::{BODY_TIME, MAX_BODY};
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
 use crate::services::secrets::{Secrets, Wiped};
 
@@ -28,7 +29,9 @@ impl<T: Secrets + DeserializeOwned + 'static> FromRequest for SecretJson<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let body = read(&request, payload).await?;
+            let body = tokio::time::timeout(BODY_TIME, read(&request, payload))
+                .await
+                .map_err(|_elapsed| refused(&format!("not complete after {} s", BODY_TIME.as_secs())))??;
             let parsed = serde_json::from_slice(&body).map_err(|error| refused(&error))?;
             Ok(Self(Wiped::new(parsed)))
         })

@@ -29,6 +29,46 @@ pub enum TargetId {
     Path(PathBuf),
 }
 
+/// No name that a person gives holds control characters or changes the direction of the text around it; in logs, lists
+/// and the database they do harm.
+fn refuse_odd_characters(path: &str) -> ServiceResult<()> {
+    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    match path.chars().find(|c| odd(*c)) {
+        None => Ok(()),
+        Some(found) => {
+            let text = format!(
+                "target.path: expected no control characters, found U+{:04X}",
+                u32::from(found)
+            );
+            Err(ServiceError::unprocessable("target-unsuitable", text))
+        }
+    }
+}
+
+fn check_existing(path: &Path, overwrite: bool) -> ServiceResult<()> {
+    let unsuitable = |reason: String| {
+        let text = format!("target {}: {reason}", path.display());
+        Err(ServiceError::unprocessable("target-unsuitable", text))
+    };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => unsuitable(error.to_string()),
+        Ok(_) if !overwrite => Err(TargetError::Exists {
+            path: path.to_owned(),
+        }
+        .into()),
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(found) => {
+            let found = match found.file_type() {
+                kind if kind.is_dir() => "a directory",
+                kind if kind.is_symlink() => "a link",
+                _ => "a device, pipe or socket",
+            };
+            unsuitable(format!("expected a regular file, found {found}"))
+        }
+    }
+}
+
 /// The places that may be written to.
 pub struct Targets {
     roots: Vec<RestoreRoot>,
@@ -88,14 +128,10 @@ impl Targets {
                 ));
             }
             (TargetKind::File, Some(path)) => {
+                refuse_odd_characters(path)?;
                 let place = self.place(Path::new(path))?;
                 // Decided once more, without a race, when the job creates its file.
-                if !target.overwrite && place.path().symlink_metadata().is_ok() {
-                    return Err(TargetError::Exists {
-                        path: place.path().to_owned(),
-                    }
-                    .into());
-                }
+                check_existing(place.path(), target.overwrite)?;
                 // Without `.` and repeated slashes: one place has one name in lists and messages.
                 let path: PathBuf = place.path().components().collect();
                 Some(path.display().to_string())

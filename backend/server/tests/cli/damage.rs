@@ -219,6 +219,13 @@ fn a_key_for_an_unsigned_backup_is_remarked_upon() {
         "{}",
         ran.stderr
     );
+    let checked = world
+        .run(&["check", text(&store), "--key-file", text(&key), "--json"])
+        .ok()
+        .json();
+    let number = |field: &str| checked[field].as_u64().unwrap();
+    assert!(number("snapshots_unsigned") > 0, "{checked}");
+    assert!(number("snapshots_unsigned") < number("snapshots"), "{checked}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::envelope::PbsError;
-use crate::http::{MAX_BODY, MAX_URI};
+use crate::http::{BODY_TIME, MAX_BODY, MAX_URI};
 
 /// The parameters of one call. Take them, then [`Params::finish`].
 #[derive(Default)]
@@ -228,7 +228,14 @@ impl FromRequest for Params {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
-        Box::pin(async move { Self::read(&request, payload).await })
+        Box::pin(async move {
+            let late = |_elapsed| {
+                PbsError::bad_request(format!("body not complete after {} s", BODY_TIME.as_secs()))
+            };
+            tokio::time::timeout(BODY_TIME, Self::read(&request, payload))
+                .await
+                .map_err(late)?
+        })
     }
 }
 
