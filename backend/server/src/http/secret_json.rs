@@ -5,7 +5,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
