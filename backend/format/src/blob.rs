@@ -10,7 +10,7 @@
 mod decode;
 mod encode;
 
-pub use decode::BlobDecoder;
+pub use decode::{BlobDecoder, Unverified};
 pub use encode::{BlobEncoder, EncodeOptions};
 
 use crate::crypt::{CryptError, CryptMode};

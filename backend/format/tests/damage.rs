@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use fleethold_format::blob::{BlobDecoder, BlobEncoder, BlobKind, ChunkError, EncodeOptions};
+use fleethold_format::blob::{BlobDecoder, BlobEncoder, BlobKind, ChunkError, EncodeOptions, Unverified};
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use fleethold_format::digest::ChunkDigest;
 use fleethold_format::index::{DynamicHeader, FixedHeader};
@@ -24,6 +24,51 @@ fn forged(kind: BlobKind, payload: &[u8]) -> Vec<u8> {
 fn decode(raw: &[u8], plain: &[u8], mode: CryptMode, key: Option<&CryptKey>) -> Result<(), ChunkError> {
     let digest = ChunkDigest::of(plain);
     BlobDecoder::new().decode_chunk(raw, &digest, mode, key, &mut vec![0; plain.len()])
+}
+
+/// Among chunks checked together, with and without a key, exactly the wrong ones are found.
+#[test]
+fn wrong_chunks_among_many() {
+    let key = CryptKey::new([9; 32]).unwrap();
+    let plain: Vec<Vec<u8>> = (0..40).map(|n| vec![n; 1000 + usize::from(n)]).collect();
+    let wrong = [3, 17, 39];
+    let mut decoder = BlobDecoder::new();
+    let mut outs: Vec<Vec<u8>> = plain.iter().map(|plain| vec![0; plain.len()]).collect();
+    let mut decoded = Vec::new();
+    for (n, (plain, out)) in plain.iter().zip(&mut outs).enumerate() {
+        let (key, mode) = if n % 3 == 0 {
+            (Some(&key), CryptMode::Encrypt)
+        } else {
+            (None, CryptMode::None)
+        };
+        let mut raw = BlobEncoder::new()
+            .encode(plain, EncodeOptions { compress: true, key })
+            .unwrap();
+        // A good chunk in the place of another.
+        let named = if wrong.contains(&n) {
+            &b"another"[..]
+        } else {
+            plain
+        };
+        let digest = ChunkDigest::of_maybe_keyed(named, key);
+        decoded.push(
+            decoder
+                .decode_chunk_unverified(&mut raw, &digest, mode, key, out)
+                .unwrap(),
+        );
+    }
+    let results = Unverified::verify_all(&decoded);
+    let found: Vec<usize> = (0..)
+        .zip(&results)
+        .filter(|(_, result)| result.is_err())
+        .map(|(n, _)| n)
+        .collect();
+    assert_eq!(found, wrong);
+    assert!(matches!(
+        &results[3],
+        Err(ChunkError::Digest { expected, actual })
+            if *expected == key.digest(b"another") && *actual == key.digest(&plain[3])
+    ));
 }
 
 #[test]

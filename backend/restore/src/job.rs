@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use fleethold_datastore::{ChunkSource, IndexFile};
+use fleethold_format::blob::Unverified;
 use fleethold_format::crypt::{CryptKey, CryptMode};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -150,32 +151,50 @@ impl Job {
         Ok((encoded_len, clock::elapsed_ns(start)))
     }
 
-    /// Checks and decodes a fetched chunk; its encoded buffer is free afterwards.
-    pub(crate) fn decode(&self, worker: &mut Worker, fetched: Fetched) -> Result<(Decoded, u64), Failure> {
-        let Fetched { step, in_flight, .. } = fetched;
-        let ChunkMemory {
-            mut encoded,
-            mut plain,
-        } = in_flight.memory;
+    /// Checks and decodes fetched chunks; their encoded buffers are free afterwards. Returns the time spent, too.
+    pub(crate) fn decode(
+        &self,
+        worker: &mut Worker,
+        fetched: Vec<Fetched>,
+    ) -> Result<(Vec<Decoded>, u64), Failure> {
         let start = clock::now();
-        let too_short = RestoreErrorKind::Internal {
-            what: "a chunk buffer is too short",
-        };
-        let out = plain
-            .prefix_mut(step.len)
-            .ok_or_else(|| Failure::at(step.place, too_short))?;
-        worker
-            .decoder
-            .decode_chunk_in_place(
-                encoded.content_mut(),
-                &step.place.digest,
-                self.crypt_mode,
-                self.key.as_deref(),
-                out,
-            )
-            .map_err(|error| Failure::at(step.place, error))?;
-        drop(encoded);
-        Ok((Decoded { step, plain }, clock::elapsed_ns(start)))
+        let mut decoded = Vec::with_capacity(fetched.len());
+        let mut encoded = Vec::with_capacity(fetched.len());
+        for Fetched { step, in_flight, .. } in fetched {
+            decoded.push(Decoded {
+                step,
+                plain: in_flight.memory.plain,
+            });
+            encoded.push(in_flight.memory.encoded);
+        }
+        let mut unverified = Vec::with_capacity(decoded.len());
+        for (Decoded { step, plain }, mut encoded) in decoded.iter_mut().zip(encoded) {
+            if self.stopped() {
+                return Err(RestoreErrorKind::Cancelled.into());
+            }
+            let too_short = RestoreErrorKind::Internal {
+                what: "a chunk buffer is too short",
+            };
+            let out = plain
+                .prefix_mut(step.len)
+                .ok_or_else(|| Failure::at(step.place, too_short))?;
+            let chunk = worker
+                .decoder
+                .decode_chunk_unverified(
+                    encoded.content_mut(),
+                    &step.place.digest,
+                    self.crypt_mode,
+                    self.key.as_deref(),
+                    out,
+                )
+                .map_err(|error| Failure::at(step.place, error))?;
+            unverified.push(chunk);
+        }
+        let results = Unverified::verify_all(&unverified);
+        for (chunk, result) in decoded.iter().zip(results) {
+            result.map_err(|error| Failure::at(chunk.step.place, error))?;
+        }
+        Ok((decoded, clock::elapsed_ns(start)))
     }
 
     /// Runs work of this job on the CPU threads and adds its CPU time; skipped when the job is over.

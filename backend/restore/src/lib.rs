@@ -16,6 +16,7 @@
 //! * Memory stays within the engine's budget, whatever the number of jobs and chunks.
 //! * Nothing is ever written to the datastore.
 
+mod backlog;
 mod blob;
 mod budget;
 mod buffers;

@@ -21,6 +21,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::task::JoinSet;
 
+use crate::backlog::Backlog;
 use crate::buffers::{ChunkMemory, ChunkNeed};
 use crate::deliver;
 use crate::error::{Failure, RestoreErrorKind};
@@ -40,7 +41,7 @@ const ZERO_BATCH_BYTES: u64 = 16 << 20;
 
 type Fetches = JoinSet<Result<Fetched, Failure>>;
 type Reserving = Fuse<BoxFuture<'static, Result<ChunkMemory, RestoreErrorKind>>>;
-type Decoding = BoxFuture<'static, Result<(Decoded, Spent), Failure>>;
+type Decoding = BoxFuture<'static, Result<(Vec<Decoded>, Spent), Failure>>;
 type Emitting = Fuse<BoxFuture<'static, Result<Emitted, Failure>>>;
 
 /// A place in the output.
@@ -102,11 +103,15 @@ async fn pipeline(
     let mut window = Window::default();
     let mut reserving: Reserving = Fuse::terminated();
     let mut fetches: Fetches = JoinSet::new();
+    let mut backlog = Backlog::new(job.pool.threads());
     let mut decodes: FuturesUnordered<Decoding> = FuturesUnordered::new();
     let mut emitting: Emitting = Fuse::terminated();
     let mut hasher = sha256.then(Sha256::new);
-    let ahead = job.parallel + job.pool.threads() * 2;
+    let ahead = job.parallel + backlog.enough();
     loop {
+        while let Some(chunks) = backlog.take(decodes.len()) {
+            decodes.push(decode(Arc::clone(job), chunks).boxed());
+        }
         // Fill the window.
         while window.slots.len() < MAX_SLOTS && reserving.is_terminated() {
             let Some(step) = next.take() else { break };
@@ -151,13 +156,17 @@ async fn pipeline(
             Some(decoded) = decodes.next() => {
                 let (decoded, spent) = decoded?;
                 books.spend(spent);
-                window.ready(decoded);
+                decoded.into_iter().for_each(|chunk| window.ready(chunk));
             }
             Some(joined) = fetches.join_next() => {
                 let panicked = |_error| RestoreErrorKind::Internal { what: "a fetch panicked" };
-                let fetched = joined.map_err(panicked)??;
-                books.fetched(&fetched);
-                decodes.push(decode(Arc::clone(job), fetched).boxed());
+                let mut arrived = Some(joined);
+                while let Some(joined) = arrived {
+                    let fetched = joined.map_err(panicked)??;
+                    books.fetched(&fetched);
+                    backlog.push(fetched);
+                    arrived = fetches.try_join_next();
+                }
             }
             memory = &mut reserving, if !reserving.is_terminated() => {
                 if let Some(Step::Chunk(step)) = next.take() {
@@ -175,7 +184,7 @@ async fn pipeline(
     Ok(hasher.map(|hasher| hasher.finalize()))
 }
 
-async fn decode(job: Arc<Job>, fetched: Fetched) -> Result<(Decoded, Spent), Failure> {
+async fn decode(job: Arc<Job>, fetched: Vec<Fetched>) -> Result<(Vec<Decoded>, Spent), Failure> {
     job.compute(|job, worker, spent| {
         let (decoded, decode_ns) = job.decode(worker, fetched)?;
         spent.decode_ns = decode_ns;

@@ -1,7 +1,7 @@
 //! Restoring to a target that takes bytes in any order: each distinct chunk is fetched and decoded once.
 //!
 //! ```text
-//! walk ─▶ reserve memory ─▶ fetch (≤ parallel) ─▶ CPU thread: decode, check, write to all places ─▶ memory free
+//! walk ─▶ reserve memory ─▶ fetch (≤ parallel) ─▶ backlog ─▶ CPU thread: decode, check, write to all places ─▶ memory free
 //! ```
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::task::{JoinError, JoinSet};
 
+use crate::backlog::Backlog;
 use crate::buffers::ChunkMemory;
 use crate::clock;
 use crate::cpu_pool::Worker;
@@ -26,7 +27,8 @@ const WRITE_BATCH_BYTES: u64 = 32 << 20;
 /// Zeros written to a device by one piece of work.
 const ZERO_BATCH_BYTES: u64 = 64 << 20;
 
-type Working = BoxFuture<'static, Result<(Done, Spent), Failure>>;
+/// Ends with what became of each of its chunks and runs of zeros.
+type Working = BoxFuture<'static, Result<(Vec<Done>, Spent), Failure>>;
 type Reserving = Fuse<BoxFuture<'static, Result<ChunkMemory, RestoreErrorKind>>>;
 
 /// What is done next.
@@ -64,17 +66,26 @@ pub(crate) async fn run(job: &Arc<Job>, books: &mut Books) -> Result<(), Failure
     let mut next = advance(&mut walker, job, books).await?;
     let mut reserving: Reserving = Fuse::terminated();
     let mut fetches: JoinSet<Result<Fetched, Failure>> = JoinSet::new();
+    let mut backlog = Backlog::new(job.pool.threads());
     let mut work: FuturesUnordered<Working> = FuturesUnordered::new();
+    // Chunks and runs of zeros in `work`.
+    let mut in_work = 0;
     // As many chunks may wait for a CPU thread as may be on their way: else the threads run dry while a burst of
     // fetches waits for a slow source. The memory budget bounds the sum.
-    let work_ahead = job.parallel.max(job.pool.threads() * 2);
+    let work_ahead = job.parallel.max(backlog.enough());
     loop {
+        while let Some(chunks) = backlog.take(work.len()) {
+            in_work += chunks.len();
+            work.push(place(Arc::clone(job), chunks).boxed());
+        }
+        let undone = backlog.len() + in_work;
         let room = match job.parallel {
-            1 => fetches.is_empty() && work.is_empty(),
-            parallel => fetches.len() < parallel && work.len() < work_ahead,
+            1 => fetches.is_empty() && undone == 0,
+            parallel => fetches.len() < parallel && undone < work_ahead,
         };
         match &next {
             Some(Next::Zero(run)) if room => {
+                in_work += 1;
                 work.push(zero(Arc::clone(job), *run).boxed());
                 next = advance(&mut walker, job, books).await?;
             }
@@ -82,19 +93,28 @@ pub(crate) async fn run(job: &Arc<Job>, books: &mut Books) -> Result<(), Failure
                 let (job, need) = (Arc::clone(job), Job::need(step));
                 reserving = async move { job.share.reserve(need).await }.boxed().fuse();
             }
-            None if fetches.is_empty() && work.is_empty() => break,
+            None if fetches.is_empty() && undone == 0 => break,
             _ => {}
         }
         tokio::select! {
             Some(result) = work.next() => {
                 let (done, spent) = result?;
                 books.spend(spent);
-                work.extend(account(job, books, done));
+                in_work -= done.len();
+                for done in done {
+                    let rest = account(job, books, done);
+                    in_work += usize::from(rest.is_some());
+                    work.extend(rest);
+                }
             }
             Some(joined) = fetches.join_next() => {
-                let fetched = joined.map_err(gone)??;
-                books.fetched(&fetched);
-                work.push(place(Arc::clone(job), fetched).boxed());
+                let mut arrived = Some(joined);
+                while let Some(joined) = arrived {
+                    let fetched = joined.map_err(gone)??;
+                    books.fetched(&fetched);
+                    backlog.push(fetched);
+                    arrived = fetches.try_join_next();
+                }
             }
             memory = &mut reserving, if !reserving.is_terminated() => {
                 if let Some(Next::Fetch(step)) = next.take() {
@@ -164,18 +184,21 @@ fn account(job: &Arc<Job>, books: &mut Books, done: Done) -> Option<Working> {
     }
 }
 
-async fn place(job: Arc<Job>, fetched: Fetched) -> Result<(Done, Spent), Failure> {
+async fn place(job: Arc<Job>, fetched: Vec<Fetched>) -> Result<(Vec<Done>, Spent), Failure> {
     job.compute(move |job, worker: &mut Worker, spent| {
-        let (chunk, decode_ns) = job.decode(worker, fetched)?;
+        let (chunks, decode_ns) = job.decode(worker, fetched)?;
         spent.decode_ns = decode_ns;
-        let position = chunk.step.place.position;
-        write_places(job, chunk, position, spent)
+        let write = |chunk: Decoded| {
+            let position = chunk.step.place.position;
+            write_places(job, chunk, position, spent)
+        };
+        chunks.into_iter().map(write).collect()
     })
     .await
 }
 
-async fn place_more(job: Arc<Job>, chunk: Decoded, position: u64) -> Result<(Done, Spent), Failure> {
-    job.compute(move |job, _worker, spent| write_places(job, chunk, position, spent))
+async fn place_more(job: Arc<Job>, chunk: Decoded, position: u64) -> Result<(Vec<Done>, Spent), Failure> {
+    job.compute(move |job, _worker, spent| Ok(vec![write_places(job, chunk, position, spent)?]))
         .await
 }
 
@@ -211,7 +234,7 @@ fn write_places(job: &Job, chunk: Decoded, position: u64, spent: &mut Spent) -> 
         repeats += u64::from(!first);
         next = job.plan.next_use(position);
     }
-    spent.write_ns = clock::elapsed_ns(start);
+    spent.write_ns += clock::elapsed_ns(start);
     Ok(Done::Written {
         bytes,
         positions,
@@ -228,7 +251,7 @@ fn write(job: &Job, bytes: &[u8], offset: u64) -> Result<(), TargetError> {
     }
 }
 
-async fn zero(job: Arc<Job>, run: ZeroRun) -> Result<(Done, Spent), Failure> {
+async fn zero(job: Arc<Job>, run: ZeroRun) -> Result<(Vec<Done>, Spent), Failure> {
     job.compute(move |job, _worker, spent| {
         let start = clock::now();
         let bytes = run.bytes.min(ZERO_BATCH_BYTES);
@@ -242,7 +265,7 @@ async fn zero(job: Arc<Job>, run: ZeroRun) -> Result<(Done, Spent), Failure> {
             chunks: run.chunks,
         };
         // The run's positions are done when all of its bytes are.
-        Ok(if rest.bytes == 0 {
+        Ok(vec![if rest.bytes == 0 {
             Done::Zeroed {
                 bytes,
                 chunks: run.chunks,
@@ -254,7 +277,7 @@ async fn zero(job: Arc<Job>, run: ZeroRun) -> Result<(Done, Spent), Failure> {
                 chunks: 0,
                 rest: Some(rest),
             }
-        })
+        }])
     })
     .await
 }
