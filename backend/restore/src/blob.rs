@@ -99,7 +99,7 @@ impl RestoreEngine {
             let (plain, digest, share) = unless_over(&sink, &cancel, decoding).await?;
             let size = plain.len() as u64;
             books.progress.bytes_total = size;
-            finish::prepare(&sink, size)?;
+            finish::prepare(&sink, size).await?;
             let writing = write(&sink, Bytes::from(plain));
             match &*sink {
                 Sink::Stream(stream) => {
@@ -116,7 +116,8 @@ impl RestoreEngine {
             Ok(digest)
         }
         .await;
-        guard.settle(&result);
+        drop(sink);
+        guard.settle(&result).await;
         result
     }
 

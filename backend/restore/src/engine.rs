@@ -179,7 +179,7 @@ impl RestoreEngine {
         let size = request.plan.counts().bytes_total;
         let result = async {
             check(&request.plan, &request.file, request.key.is_some())?;
-            finish::prepare(&sink, size)?;
+            finish::prepare(&sink, size).await?;
             let ordered = matches!(*sink, Sink::Stream(_)) || (matches!(*sink, Sink::Null) && request.sha256);
             let need = JobNeed {
                 fixed_bytes: request.plan.memory_bytes(),
@@ -225,7 +225,8 @@ impl RestoreEngine {
             Ok(sha256)
         }
         .await;
-        guard.settle(&result);
+        drop(sink);
+        guard.settle(&result).await;
         result
     }
 }

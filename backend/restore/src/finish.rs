@@ -13,13 +13,14 @@ use crate::sink::{Sink, TargetError};
 const READ_BYTES: usize = 1 << 20;
 
 /// Checks and sizes the target before the first chunk.
-pub(crate) fn prepare(sink: &Sink, size: u64) -> Result<(), Failure> {
-    match sink {
-        Sink::File(file) => file.set_size(size)?,
-        Sink::Device(device) => device.check_size(size)?,
-        Sink::Null | Sink::Stream(_) => {}
-    }
-    Ok(())
+pub(crate) async fn prepare(sink: &Arc<Sink>, size: u64) -> Result<(), Failure> {
+    let sink = Arc::clone(sink);
+    blocking(move || match &*sink {
+        Sink::File(file) => file.set_size(size),
+        Sink::Device(device) => device.check_size(size),
+        Sink::Null | Sink::Stream(_) => Ok(()),
+    })
+    .await
 }
 
 /// Makes the data durable; hashes what the target now holds when asked to. Nothing is visible yet.
@@ -107,27 +108,36 @@ fn short(sink: &Sink, expected: u64, actual: u64) -> TargetError {
 
 /// Sees to it that a target which was not published is discarded, even when the job's task is dropped.
 pub(crate) struct Settle {
-    sink: Arc<Sink>,
-    settled: bool,
+    /// `None` when it is settled.
+    sink: Option<Arc<Sink>>,
 }
 
 impl Settle {
     pub(crate) fn new(sink: Arc<Sink>) -> Self {
-        Self { sink, settled: false }
+        Self { sink: Some(sink) }
     }
 
-    pub(crate) fn settle<T>(mut self, result: &Result<T, Failure>) {
-        self.settled = true;
-        if let Err(failure) = result {
-            discard(&self.sink, &failure.kind.to_string());
+    /// Discards the target when the job failed. Should hold the last reference to it: giving back the space of a large
+    /// file takes a while, and happens when it is closed.
+    pub(crate) async fn settle<T>(mut self, result: &Result<T, Failure>) {
+        let Some(sink) = self.sink.take() else { return };
+        let reason = result.as_ref().err().map(|failure| failure.kind.to_string());
+        let close = move || {
+            if let Some(reason) = reason {
+                discard(&sink, &reason);
+            }
+        };
+        if tokio::task::spawn_blocking(close).await.is_err() {
+            tracing::error!("closing a restore target panicked");
         }
     }
 }
 
 impl Drop for Settle {
     fn drop(&mut self) {
-        if !self.settled {
-            discard(&self.sink, "the restore job was dropped");
+        // Here and now: nobody is left to wait for another thread.
+        if let Some(sink) = self.sink.take() {
+            discard(&sink, "the restore job was dropped");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use fleethold_restore::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use super::output;
@@ -73,6 +73,8 @@ impl Reporter {
     pub(super) fn next(&mut self, archive: &str) {
         self.started = clock::monotonic();
         if let Shown::Bar(bar) = &self.shown {
+            bar.finish_and_clear();
+            bar.set_draw_target(ProgressDrawTarget::hidden());
             bar.reset();
             bar.set_message(archive.to_owned());
         }
@@ -83,6 +85,10 @@ impl Reporter {
             Shown::Nothing => {}
             Shown::Bar(bar) => {
                 bar.set_length(progress.bytes_total);
+                // Before its length is known a bar would be drawn as full.
+                if progress.bytes_total > 0 && bar.is_hidden() {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
                 bar.set_position(progress.bytes_done);
             }
             Shown::Json => {
@@ -124,13 +130,14 @@ impl Drop for Reporter {
     }
 }
 
-/// The bar of a restore, which knows bytes.
+/// The bar of a restore, which knows bytes; it is not drawn yet.
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{msg}  {wide_bar} {percent:>3}%  {bytes} of {total_bytes}  {binary_bytes_per_sec}  ETA {eta}",
     );
     // The template is ours; should it ever be refused, the library's own does.
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden())
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// A bar for a count of things, shown on a terminal only.
