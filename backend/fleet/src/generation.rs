@@ -8,7 +8,8 @@ use fleethold_format::hash::Sha256;
 use fleethold_format::names::DatastoreName;
 use fleethold_format::section_config::{Section, SectionConfig};
 
-use crate::error::ConfigProblem;
+use crate::config_file;
+use crate::error::{ConfigProblem, FleetError};
 use crate::maintenance::Maintenance;
 
 /// The longest comment, in characters.
@@ -46,6 +47,30 @@ pub struct Generation {
 }
 
 impl Generation {
+    /// Reads, hashes and parses the file, with nothing kept from before: what a lookup costs without a cache.
+    ///
+    /// # Errors
+    /// [`FleetError::Io`]; [`FleetError::Invalid`] with file and line.
+    pub fn read(file: &Path) -> Result<Self, FleetError> {
+        let bytes = config_file::read(file)?;
+        let invalid = |problem| FleetError::Invalid { problem };
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            invalid(ConfigProblem {
+                file: file.to_owned(),
+                line: None,
+                message: error.to_string(),
+            })
+        })?;
+        let parsed = ParsedFleet::parse(file, text, None).map_err(invalid)?;
+        Ok(Self {
+            number: 1,
+            digest: config_file::digest(&bytes),
+            stores: parsed.stores,
+            error: None,
+            by_name: parsed.by_name,
+        })
+    }
+
     /// The entry of a datastore.
     #[must_use]
     pub fn lookup(&self, name: &DatastoreName) -> Option<Arc<StoreEntry>> {

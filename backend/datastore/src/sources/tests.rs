@@ -170,6 +170,17 @@ async fn throttle_adds_latency_to_each_and_shares_the_line() {
         .await,
         10,
     );
+    // Ten transfers of 100 ms on two spindles, each after a seek.
+    near(
+        run(ThrottleProfile {
+            seek,
+            queue_depth: Some(2),
+            spindle_bytes_per_s: line,
+            ..Default::default()
+        })
+        .await,
+        550,
+    );
 }
 
 #[tokio::test(start_paused = true)]

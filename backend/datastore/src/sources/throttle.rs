@@ -1,8 +1,8 @@
 //! Makes a source as slow as some storage: to try restores from disks and networks one does not have.
 //!
 //! ```text
-//! fetch ──▶ latency ──▶ wait for a spindle ──▶ seek ──▶ inner fetch ──▶ share of the bandwidth ──▶ done
-//!           (all at once)    └────────────── held by this fetch ──────────────────┘
+//! fetch ──▶ latency ──▶ wait for a spindle ──▶ seek ──▶ inner fetch ──▶ its transfer ──▶ share of the bandwidth ──▶ done
+//!           (all at once)    └────────────────────────── held by this fetch ──────────────────────┘
 //! ```
 
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub struct ThrottleProfile {
     pub queue_depth: Option<usize>,
     /// Time for which a fetch occupies its spindle before the first byte.
     pub seek: Duration,
+    /// Encoded bytes per second of one spindle, which is occupied for that long; `None` for no limit.
+    pub spindle_bytes_per_s: Option<u64>,
 }
 
 /// A slower form of another source.
@@ -74,9 +76,8 @@ impl ThrottledSource {
 
     /// When `bytes` more will have passed the line.
     fn reserve_line(&self, bytes: usize) -> Option<Instant> {
-        let per_second = self.profile.bandwidth_bytes_per_s?.max(1);
-        let ns = (bytes as u128 * 1_000_000_000).div_ceil(u128::from(per_second));
-        let took = Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX));
+        let per_second = self.profile.bandwidth_bytes_per_s?;
+        let took = transfer(bytes, per_second);
         let now = Instant::now();
         let mut line_free = self.line_free.lock();
         let start = line_free.map_or(now, |free| free.max(now));
@@ -85,6 +86,12 @@ impl ThrottledSource {
         *line_free = Some(free);
         Some(free)
     }
+}
+
+/// How long `bytes` take.
+fn transfer(bytes: usize, per_second: u64) -> Duration {
+    let ns = (bytes as u128 * 1_000_000_000).div_ceil(u128::from(per_second.max(1)));
+    Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
 /// One fetch waiting for a spindle, also counted down when it is given up.
@@ -127,6 +134,9 @@ impl ChunkSource for ThrottledSource {
                 sleep(self.profile.seek).await;
             }
             let encoded = self.inner.fetch(digest, max_encoded, buf).await?;
+            if let Some(per_second) = self.profile.spindle_bytes_per_s {
+                sleep(transfer(encoded.len(), per_second)).await;
+            }
             if let Some(free) = self.reserve_line(encoded.len()) {
                 sleep_until(free).await;
             }
@@ -141,6 +151,7 @@ impl ChunkSource for ThrottledSource {
             bandwidth_bytes_per_s,
             queue_depth,
             seek,
+            spindle_bytes_per_s,
         } = self.profile;
         let mut text = self.inner.describe();
         if !latency.is_zero() {
@@ -154,6 +165,9 @@ impl ChunkSource for ThrottledSource {
         }
         if !seek.is_zero() {
             text.push_str(&format!(", seek {seek:?}"));
+        }
+        if let Some(bandwidth) = spindle_bytes_per_s {
+            text.push_str(&format!(", {bandwidth} B/s each"));
         }
         text
     }

@@ -1,0 +1,131 @@
+//! The data sets: made from their seeds, and checked against the workload file before anything is measured.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fleethold_datastore::fixture::image::IMAGE_FILE;
+use fleethold_datastore::fixture::{FixtureProgress, ImageFile, ImageSpec, generate_image};
+use sha2::{Digest, Sha256};
+
+use crate::cell::Cell;
+use crate::definition::DataSpec;
+use crate::error::BenchError;
+use crate::workloads::lookup::{CONFIG_FILE, config_text};
+
+/// When the fixtures' backups were made: 2024-05-01T10:00:00Z. A constant, so that equal seeds are equal bytes.
+const MADE_AT: i64 = 1_714_557_600;
+
+/// A data set that is there and is what the workload file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSet {
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// SHA-256 that identifies it, as 64 hex digits.
+    pub sha256: String,
+}
+
+/// Makes the data below `root` unless it is there, and checks it. Blocking.
+///
+/// # Errors
+/// [`BenchError::Data`] when it is not what `spec` says; [`BenchError::Fixture`], [`BenchError::Io`].
+pub fn provide(
+    workload: &str,
+    spec: &DataSpec,
+    cells: &[Cell],
+    root: &Path,
+    progress: &(dyn Fn(FixtureProgress) + Sync),
+) -> Result<DataSet, BenchError> {
+    match spec {
+        DataSpec::Image { size, seed, sha256 } => image(workload, (*size, *seed, sha256), root, progress),
+        DataSpec::Config { seed, sha256 } => configs(workload, *seed, sha256, cells, root),
+    }
+}
+
+fn image(
+    workload: &str,
+    (size, seed, expected): (u64, u64, &str),
+    root: &Path,
+    progress: &(dyn Fn(FixtureProgress) + Sync),
+) -> Result<DataSet, BenchError> {
+    let dir = root.join(format!("image-{size}-{seed}"));
+    let fixture = |reason: String| BenchError::Fixture {
+        dir: dir.clone(),
+        reason,
+    };
+    generate_image(&ImageSpec::new(&dir, size, seed, MADE_AT), progress).map_err(|error| fixture(error.to_string()))?;
+    let sha256 = image_file(&dir)?.sha256;
+    check(workload, &dir, expected, sha256)
+}
+
+/// What `fixture image` wrote of an image.
+pub(crate) fn image_file(dir: &Path) -> Result<ImageFile, BenchError> {
+    let path = dir.join(IMAGE_FILE);
+    let bytes = std::fs::read(&path).map_err(|source| BenchError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| BenchError::Fixture {
+        dir: path,
+        reason: error.to_string(),
+    })
+}
+
+/// One directory per number of stores, each with a `datastore.cfg`. The data's hash is that of all their hashes.
+fn configs(
+    workload: &str,
+    seed: u64,
+    expected: &BTreeMap<String, String>,
+    cells: &[Cell],
+    root: &Path,
+) -> Result<DataSet, BenchError> {
+    let root = root.join(format!("config-{seed}"));
+    let mut all = Sha256::new();
+    for (stores, expected) in expected {
+        let wanted = cells.iter().any(|cell| cell.parameters.get("stores") == Some(stores));
+        all.update(expected);
+        if !wanted {
+            continue;
+        }
+        let number: u64 = stores.parse().map_err(|_| BenchError::Workload {
+            file: workload.to_owned(),
+            reason: format!("data.sha256: expected a number of stores, found `{stores}`"),
+        })?;
+        let dir = root.join(stores);
+        let io = |source| BenchError::Io {
+            path: dir.clone(),
+            source,
+        };
+        let text = config_text(number, seed);
+        check(workload, &dir, expected, hex(&Sha256::digest(&text)))?;
+        std::fs::create_dir_all(&dir).map_err(io)?;
+        let file = dir.join(CONFIG_FILE);
+        if std::fs::read(&file).is_ok_and(|found| found == text.as_bytes()) {
+            continue;
+        }
+        std::fs::write(&file, &text).map_err(io)?;
+    }
+    Ok(DataSet {
+        dir: root,
+        sha256: hex(&all.finalize()),
+    })
+}
+
+fn check(workload: &str, dir: &Path, expected: &str, found: String) -> Result<DataSet, BenchError> {
+    if found == expected {
+        Ok(DataSet {
+            dir: dir.to_owned(),
+            sha256: found,
+        })
+    } else {
+        Err(BenchError::Data {
+            workload: workload.to_owned(),
+            dir: dir.to_owned(),
+            expected: expected.to_owned(),
+            found,
+        })
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

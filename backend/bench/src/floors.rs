@@ -1,0 +1,202 @@
+//! Floors: figures that a run has to reach.
+
+use fleethold_bench_model::quantile::Sorted;
+use fleethold_bench_model::sample::Side;
+use fleethold_bench_model::unit::{Dimension, Direction};
+
+use crate::cell::Cell;
+use crate::definition::{Definition, Floor, FloorOf};
+use crate::runner::{Measurements, Series};
+
+/// One floor in one field of the matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FloorResult {
+    /// The floor.
+    pub floor: Floor,
+    /// Where; `None` when nothing was measured that it speaks of.
+    pub cell: Option<Cell>,
+    /// What came of it.
+    pub outcome: FloorOutcome,
+}
+
+/// What came of a floor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FloorOutcome {
+    /// Judged.
+    Judged {
+        /// The figure.
+        value: f64,
+        /// How far above the floor, as a share of it: negative when missed.
+        margin: f64,
+        /// Whether it is reached.
+        met: bool,
+    },
+    /// Not judged: the machine was busy.
+    Skipped,
+    /// Not judged: nothing was measured.
+    NotMeasured,
+}
+
+/// Judges all floors of a workload. `quiet` says that times on the wall mean something.
+pub fn check(definition: &Definition, measured: &Measurements) -> Vec<FloorResult> {
+    definition.floors.iter().flat_map(|floor| check_one(floor, measured)).collect()
+}
+
+/// Floors reached and missed.
+pub fn tally(results: &[FloorResult]) -> (usize, usize) {
+    let judged = |wanted: bool| {
+        let is = |result: &&FloorResult| matches!(result.outcome, FloorOutcome::Judged { met, .. } if met == wanted);
+        results.iter().filter(is).count()
+    };
+    (judged(true), judged(false))
+}
+
+fn check_one(floor: &Floor, measured: &Measurements) -> Vec<FloorResult> {
+    let speaks_of = |series: &&Series| {
+        series.metric == floor.metric
+            && floor.scenario.as_ref().is_none_or(|scenario| *scenario == series.cell.scenario)
+            && floor.at.as_ref().is_none_or(|at| *at == series.cell.knob.1)
+    };
+    let results: Vec<FloorResult> = measured
+        .series
+        .iter()
+        .filter(speaks_of)
+        .map(|series| FloorResult {
+            floor: floor.clone(),
+            cell: Some(series.cell.clone()),
+            outcome: judge(floor, series, measured.load.quiet),
+        })
+        .collect();
+    if results.is_empty() {
+        return vec![FloorResult {
+            floor: floor.clone(),
+            cell: None,
+            outcome: FloorOutcome::NotMeasured,
+        }];
+    }
+    results
+}
+
+fn judge(floor: &Floor, series: &Series, quiet: bool) -> FloorOutcome {
+    if floor.quiet && !quiet {
+        return FloorOutcome::Skipped;
+    }
+    let median = |side| Sorted::new(series.samples.side(side)).median();
+    let (before, after) = (median(Side::Before), median(Side::After));
+    let value = match floor.of {
+        FloorOf::Before => before,
+        FloorOf::After => after,
+        FloorOf::Gain => before.zip(after).and_then(|(before, after)| gain(series, before, after)),
+    };
+    let Some(value) = value else {
+        return FloorOutcome::NotMeasured;
+    };
+    let above = match floor.op {
+        crate::definition::FloorOp::AtLeast => value - floor.value,
+        crate::definition::FloorOp::AtMost => floor.value - value,
+    };
+    FloorOutcome::Judged {
+        value,
+        margin: if floor.value == 0.0 { above } else { above / floor.value.abs() },
+        met: floor.op.holds(value, floor.value),
+    }
+}
+
+/// How many times better after is.
+fn gain(series: &Series, before: f64, after: f64) -> Option<f64> {
+    let gain = match series.unit.better() {
+        Direction::Lower => before / after,
+        Direction::Higher => after / before,
+    };
+    gain.is_finite().then_some(gain)
+}
+
+/// Whether a metric is a time on the wall, which a busy machine spoils.
+pub fn is_wall_time(series: &Series) -> bool {
+    matches!(
+        series.unit.dimension(),
+        Dimension::Time | Dimension::Throughput | Dimension::Rate
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use fleethold_bench_model::sample::Samples;
+    use fleethold_bench_model::unit::Unit;
+
+    use super::*;
+    use crate::definition::FloorOp;
+    use crate::guard::LoadReport;
+
+    fn measured(quiet: bool) -> Measurements {
+        let cell = Cell {
+            scenario: "far".to_owned(),
+            knob: ("concurrency".to_owned(), "16".to_owned()),
+            parameters: BTreeMap::new(),
+        };
+        Measurements {
+            series: vec![Series {
+                cell,
+                metric: "time".to_owned(),
+                unit: Unit::Seconds,
+                samples: Samples::of_sides(&[9.0, 10.0, 11.0], &[1.0, 2.0, 3.0]).unwrap(),
+            }],
+            complete: true,
+            load: LoadReport {
+                others: Some(0.0),
+                steal: Some(0.0),
+                quiet,
+            },
+        }
+    }
+
+    fn floor(of: FloorOf, op: FloorOp, value: f64, quiet: bool) -> Floor {
+        Floor {
+            metric: "time".to_owned(),
+            of,
+            scenario: None,
+            at: None,
+            op,
+            value,
+            quiet,
+            why: "test".to_owned(),
+        }
+    }
+
+    fn outcome(floor: &Floor, quiet: bool) -> FloorOutcome {
+        let results = check_one(floor, &measured(quiet));
+        assert_eq!(results.len(), 1);
+        results[0].outcome
+    }
+
+    #[test]
+    fn figures_and_margins() {
+        let met = |value, margin| FloorOutcome::Judged {
+            value,
+            margin,
+            met: true,
+        };
+        assert_eq!(outcome(&floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, false), true), met(5.0, 0.25));
+        assert_eq!(outcome(&floor(FloorOf::Before, FloorOp::AtMost, 20.0, false), true), met(10.0, 0.5));
+        let missed = outcome(&floor(FloorOf::After, FloorOp::AtMost, 1.0, false), true);
+        assert!(matches!(missed, FloorOutcome::Judged { met: false, margin: -1.0, .. }), "{missed:?}");
+    }
+
+    #[test]
+    fn a_quiet_floor_waits_for_a_quiet_machine() {
+        let quiet = floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, true);
+        assert_eq!(outcome(&quiet, false), FloorOutcome::Skipped);
+        assert!(matches!(outcome(&quiet, true), FloorOutcome::Judged { met: true, .. }));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_met() {
+        let mut other = floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, false);
+        other.scenario = Some("fast".to_owned());
+        assert_eq!(outcome(&other, true), FloorOutcome::NotMeasured);
+        let results = check_one(&other, &measured(true));
+        assert_eq!(tally(&results), (0, 0));
+    }
+}

@@ -1,0 +1,24 @@
+//! The benchmark lab: workloads, each with an honest before and what exists as after, and what runs them.
+//!
+//! ```text
+//! workload file ──▶ Definition ──▶ cells × sides × n, shuffled ──▶ a process per sample ──▶ Run (samples in order)
+//!                       │                                              │
+//!                       └─▶ data made by its seed, checked by its hash ┘
+//! ```
+
+mod cell;
+mod clock;
+pub mod data;
+pub mod definition;
+mod error;
+pub mod guard;
+pub mod floors;
+mod measured;
+pub mod runner;
+mod usage;
+pub mod worker;
+mod workloads;
+
+pub use cell::Cell;
+pub use error::BenchError;
+pub use measured::{Figure, Measured};

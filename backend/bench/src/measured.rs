@@ -1,0 +1,38 @@
+//! The figures of one sample.
+
+use std::collections::BTreeMap;
+
+use fleethold_bench_model::unit::Unit;
+use serde::{Deserialize, Serialize};
+
+/// The figures of one sample, by metric.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    figures: BTreeMap<String, Figure>,
+}
+
+/// One number with its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Unit of `value`.
+    pub unit: Unit,
+    /// The number.
+    pub value: f64,
+}
+
+impl Measured {
+    /// Adds a figure.
+    pub fn add(&mut self, metric: &str, unit: Unit, value: f64) {
+        self.figures.insert(metric.to_owned(), Figure { unit, value });
+    }
+
+    /// The number of a metric.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.figures.get(metric).map(|figure| figure.value)
+    }
+
+    /// All figures, by the name of their metric.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Figure)> {
+        self.figures.iter().map(|(metric, figure)| (metric.as_str(), *figure))
+    }
+}

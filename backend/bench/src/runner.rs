@@ -1,0 +1,247 @@
+//! Runs a workload: rounds over all fields of the matrix in an order drawn by lot, in each field both sides, one after the
+//! other in an order drawn by lot.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fleethold_bench_model::order::interleave;
+use fleethold_bench_model::sample::{Samples, Side};
+use fleethold_bench_model::series::SeriesKey;
+use fleethold_bench_model::unit::Unit;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use tokio_util::sync::CancellationToken;
+
+use crate::cell::Cell;
+use crate::clock;
+use crate::definition::Definition;
+use crate::error::BenchError;
+use crate::guard::{LoadGuard, LoadReport};
+use crate::worker::{SampleRequest, Workers};
+
+/// How a workload is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// The short version.
+    pub quick: bool,
+    /// Samples of each side of each field.
+    pub samples: usize,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Rounds before the first that counts.
+    pub warm_up: usize,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunProgress {
+    /// Samples taken, warm-up included.
+    pub done: usize,
+    /// Samples to take.
+    pub total: usize,
+    /// Since the start.
+    pub elapsed: Duration,
+    /// Until the end, when the rest takes as long as what is done.
+    pub eta: Option<Duration>,
+    /// What is measured next; `None` at the end.
+    pub next: Option<(Cell, Side)>,
+}
+
+/// What a run measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurements {
+    /// One a field and metric.
+    pub series: Vec<Series>,
+    /// Whether all of it was measured; else it was interrupted.
+    pub complete: bool,
+    /// How busy the machine was with other things.
+    pub load: LoadReport,
+}
+
+/// The samples of one metric of one field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Which field.
+    pub cell: Cell,
+    /// Which metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Both sides in measured order.
+    pub samples: Samples,
+}
+
+impl Series {
+    /// The identity of the series in the history.
+    pub fn key(&self, workload: &str, machine_class: &str) -> SeriesKey {
+        let mut key = SeriesKey::new(workload, &self.metric, self.unit)
+            .with("scenario", &self.cell.scenario)
+            .with(&self.cell.knob.0, &self.cell.knob.1);
+        key.machine_class = machine_class.to_owned();
+        key
+    }
+}
+
+/// Measures. An interrupted run returns what it has.
+///
+/// # Errors
+/// [`BenchError::Sample`] when a sample fails: a workload that does not do its work has no time.
+pub async fn run(
+    definition: &Definition,
+    data: PathBuf,
+    options: &RunOptions,
+    workers: &Workers,
+    progress: impl Fn(&RunProgress) + Sync,
+    cancel: &CancellationToken,
+) -> Result<Measurements, BenchError> {
+    let cells = Cell::all(definition, options.quick.then_some(&definition.quick));
+    let schedule = schedule(&cells, options);
+    let mut taken: BTreeMap<(Cell, String), Series> = BTreeMap::new();
+    let guard = LoadGuard::start();
+    let start = clock::now();
+    let mut complete = true;
+    for (done, step) in schedule.iter().enumerate() {
+        let elapsed = clock::since(start);
+        progress(&RunProgress {
+            done,
+            total: schedule.len(),
+            elapsed,
+            eta: eta(elapsed, done, schedule.len()),
+            next: Some((step.cell.clone(), step.side)),
+        });
+        let request = SampleRequest {
+            kind: definition.kind,
+            cell: step.cell.clone(),
+            side: step.side,
+            data: data.clone(),
+        };
+        let measured = match workers.sample(&request, cancel).await {
+            Ok(measured) => measured,
+            Err(BenchError::Cancelled) => {
+                complete = false;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        if !step.counts {
+            continue;
+        }
+        for (metric, figure) in measured.iter() {
+            let key = (step.cell.clone(), metric.to_owned());
+            let series = taken.entry(key).or_insert_with(|| Series {
+                cell: step.cell.clone(),
+                metric: metric.to_owned(),
+                unit: figure.unit,
+                samples: Samples::new(Some(options.seed)),
+            });
+            series.samples.push(step.side, figure.value).map_err(|error| BenchError::Sample {
+                cell: step.cell.to_string(),
+                side: step.side.name(),
+                reason: format!("{metric}: {error}"),
+            })?;
+        }
+    }
+    if complete {
+        progress(&RunProgress {
+            done: schedule.len(),
+            total: schedule.len(),
+            elapsed: clock::since(start),
+            eta: None,
+            next: None,
+        });
+    }
+    // In the order of the table, not of names.
+    let place = |series: &Series| cells.iter().position(|cell| *cell == series.cell);
+    let mut series: Vec<Series> = taken.into_values().collect();
+    series.sort_by_key(place);
+    Ok(Measurements {
+        series,
+        complete,
+        load: guard.report(),
+    })
+}
+
+struct Step {
+    cell: Cell,
+    side: Side,
+    /// Not warm-up.
+    counts: bool,
+}
+
+fn schedule(cells: &[Cell], options: &RunOptions) -> Vec<Step> {
+    let rounds = options.warm_up + options.samples;
+    // Each field has an order of its own.
+    let orders: Vec<Vec<Side>> = (0..cells.len() as u64)
+        .map(|number| interleave(rounds, options.seed.wrapping_add(number)))
+        .collect();
+    let mut random = ChaCha8Rng::seed_from_u64(options.seed);
+    let mut fields: Vec<usize> = (0..cells.len()).collect();
+    let mut steps = Vec::with_capacity(rounds * cells.len() * 2);
+    for round in 0..rounds {
+        fields.shuffle(&mut random);
+        for &field in &fields {
+            let (Some(cell), Some(order)) = (cells.get(field), orders.get(field)) else {
+                continue;
+            };
+            let pair = order.chunks(2).nth(round).unwrap_or_default();
+            steps.extend(pair.iter().map(|&side| Step {
+                cell: cell.clone(),
+                side,
+                counts: round >= options.warm_up,
+            }));
+        }
+    }
+    steps
+}
+
+fn eta(elapsed: Duration, done: usize, total: usize) -> Option<Duration> {
+    (done > 0).then(|| elapsed.mul_f64((total - done) as f64 / done as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(count: usize) -> Vec<Cell> {
+        let cell = |number: usize| Cell {
+            scenario: format!("s{number}"),
+            knob: ("k".to_owned(), "1".to_owned()),
+            parameters: BTreeMap::new(),
+        };
+        (0..count).map(cell).collect()
+    }
+
+    #[test]
+    fn every_round_has_every_field_and_both_sides() {
+        let options = RunOptions {
+            quick: false,
+            samples: 5,
+            seed: 3,
+            warm_up: 1,
+        };
+        let cells = cells(4);
+        let steps = schedule(&cells, &options);
+        assert_eq!(steps.len(), 6 * 4 * 2);
+        assert_eq!(steps.iter().filter(|step| step.counts).count(), 5 * 4 * 2);
+        for round in steps.chunks(8) {
+            for cell in &cells {
+                for side in Side::BOTH {
+                    let here = round.iter().filter(|step| step.cell == *cell && step.side == side);
+                    assert_eq!(here.count(), 1);
+                }
+            }
+        }
+        let order = |steps: &[Step]| steps.iter().map(|step| (step.cell.scenario.clone(), step.side)).collect::<Vec<_>>();
+        assert_eq!(order(&steps), order(&schedule(&cells, &options)), "a seed is an order");
+        let other = RunOptions { seed: 4, ..options };
+        assert_ne!(order(&steps), order(&schedule(&cells, &other)));
+    }
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_is_done() {
+        assert_eq!(eta(Duration::from_secs(10), 0, 4), None);
+        assert_eq!(eta(Duration::from_secs(10), 1, 4), Some(Duration::from_secs(30)));
+    }
+}

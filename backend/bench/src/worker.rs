@@ -1,0 +1,118 @@
+//! Every sample is taken in a process of its own, so that none inherits the memory, the caches or the threads of another.
+//!
+//! The parent starts its own binary with [`WORKER_ARGUMENTS`], writes a [`SampleRequest`] to its stdin and reads a
+//! [`SampleReply`] from its stdout.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use fleethold_bench_model::sample::Side;
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use crate::cell::Cell;
+use crate::definition::Kind;
+use crate::error::BenchError;
+use crate::measured::Measured;
+use crate::workloads;
+
+/// What makes the binary take one sample.
+pub const WORKER_ARGUMENTS: [&str; 2] = ["bench", "sample"];
+
+/// Longest reply taken from a child, in bytes.
+const MAX_REPLY_BYTES: usize = 16 << 20;
+
+/// What a child is to measure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleRequest {
+    /// Which code.
+    pub kind: Kind,
+    /// Which field of the matrix.
+    pub cell: Cell,
+    /// Which side.
+    pub side: Side,
+    /// Where the data lies.
+    pub data: PathBuf,
+}
+
+/// What a child measured, or why not.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleReply {
+    /// The figures.
+    Measured(Measured),
+    /// Why there are none.
+    Failed(String),
+}
+
+impl SampleRequest {
+    /// Takes the sample in this process.
+    pub fn take(&self) -> SampleReply {
+        match workloads::sample(self) {
+            Ok(measured) => SampleReply::Measured(measured),
+            Err(error) => SampleReply::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Takes samples in child processes.
+#[derive(Debug, Clone)]
+pub struct Workers {
+    binary: PathBuf,
+}
+
+impl Workers {
+    /// Children are processes of `binary`, which has to understand [`WORKER_ARGUMENTS`].
+    pub fn new(binary: PathBuf) -> Self {
+        Self { binary }
+    }
+
+    /// Takes one sample in a child, which does not outlive this call.
+    ///
+    /// # Errors
+    /// [`BenchError::Sample`] with the child's last words; [`BenchError::Cancelled`].
+    pub async fn sample(&self, request: &SampleRequest, cancel: &CancellationToken) -> Result<Measured, BenchError> {
+        let failed = |reason: String| BenchError::Sample {
+            cell: request.cell.to_string(),
+            side: request.side.name(),
+            reason,
+        };
+        let mut child = Command::new(&self.binary)
+            .args(WORKER_ARGUMENTS)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|source| BenchError::Io {
+                path: self.binary.clone(),
+                source,
+            })?;
+        let mut stdin = child.stdin.take().ok_or_else(|| failed("its stdin is gone".to_owned()))?;
+        let text = serde_json::to_vec(request).map_err(|error| failed(error.to_string()))?;
+        let talk = async {
+            stdin.write_all(&text).await.map_err(|error| failed(error.to_string()))?;
+            drop(stdin);
+            child.wait_with_output().await.map_err(|error| failed(error.to_string()))
+        };
+        let output = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(BenchError::Cancelled),
+            output = talk => output?,
+        };
+        if output.stdout.len() > MAX_REPLY_BYTES {
+            return Err(failed(format!("a reply of {} bytes", output.stdout.len())));
+        }
+        match serde_json::from_slice(&output.stdout) {
+            Ok(SampleReply::Measured(measured)) => Ok(measured),
+            Ok(SampleReply::Failed(reason)) => Err(failed(reason)),
+            Err(_) => {
+                let last_words: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();
+                Err(failed(format!("{}: {}", output.status, last_words.trim())))
+            }
+        }
+    }
+}

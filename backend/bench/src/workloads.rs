@@ -1,0 +1,17 @@
+//! The code of the workloads. One more is a file here and a line in [`sample`].
+
+pub(crate) mod lookup;
+mod restore;
+
+use crate::definition::Kind;
+use crate::error::BenchError;
+use crate::measured::Measured;
+use crate::worker::SampleRequest;
+
+/// Takes one sample in this process.
+pub(crate) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
+    match request.kind {
+        Kind::Lookup => lookup::sample(request),
+        Kind::Restore => restore::sample(request),
+    }
+}
