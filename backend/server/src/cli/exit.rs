@@ -12,6 +12,8 @@ pub(super) enum Exit {
     Setup = 3,
     /// Incomplete, or what is stored failed verification.
     Unverified = 4,
+    /// A benchmark could not measure.
+    NotMeasured = 5,
     Cancelled = 130,
 }
 

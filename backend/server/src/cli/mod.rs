@@ -7,6 +7,7 @@
 //! | 2 | used wrongly |
 //! | 3 | the set-up is missing or broken: settings, configuration files |
 //! | 4 | incomplete, or what is stored failed verification |
+//! | 5 | could not measure |
 //! | 130 | cancelled |
 //!
 //! With `--json` the last line of stdout is one object; errors and progress go to stderr.
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 use crate::settings::{CommonFlags, ServerFlags, Settings, Surroundings};
 
 mod archive;
+mod bench;
 mod check;
 mod config;
 mod exit;
@@ -75,6 +77,8 @@ enum Command {
     #[command(subcommand)]
     Fixture(fixture::FixtureCommand),
     #[command(subcommand)]
+    Bench(bench::BenchCommand),
+    #[command(subcommand)]
     Config(config::ConfigCommand),
 }
 
@@ -127,6 +131,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Command::Ls(args) => ls::run(&settings, args),
         Command::Store(command) => store::run(&settings, command),
         Command::User(command) => user::run(&settings, command),
+        Command::Bench(command) => bench::run(&settings, command),
         Command::Fixture(command) => fixture::run(command),
         Command::Config(command) => config::run(&settings, command),
     }

@@ -1,0 +1,28 @@
+//! `fleethold bench`: every claim of speed is a workload that anyone can run again.
+
+mod list;
+mod run;
+mod sample;
+
+use clap::Subcommand;
+
+use super::exit::CliResult;
+use crate::settings::Settings;
+
+/// Measure: workloads with a before and an after side, on data made from a seed
+#[derive(Subcommand)]
+pub(super) enum BenchCommand {
+    List(list::ListArgs),
+    Run(run::RunArgs),
+    /// Take one sample: what `bench run` starts for each
+    #[command(hide = true)]
+    Sample,
+}
+
+pub(super) fn run(settings: &Settings, command: BenchCommand) -> CliResult {
+    match command {
+        BenchCommand::List(args) => list::run(&args),
+        BenchCommand::Run(args) => run::run(settings, &args),
+        BenchCommand::Sample => sample::run(),
+    }
+}
