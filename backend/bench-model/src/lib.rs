@@ -9,11 +9,13 @@
 //! | [`quantile`], [`histogram`] | medians, quantiles, MAD, ECDF; log2 histograms |
 //! | [`rank`], [`interval`], [`holm`] | Mann–Whitney, Hodges–Lehmann, bootstrap, Holm |
 //! | [`modes`], [`noise`] | two peaks; noise of a series' own history |
+//! | [`change_points`] | levels of a series over commits |
 //! | [`verdict`] | the one verdict and its rules |
 //! | [`matrix`], [`comparison`] | what was measured; the same with its verdicts, which every export prints |
 //! | [`mod@export`], [`mod@import`] | mail, Markdown, CSV, JSON, Go text, HTML; and files of other tools |
 //! | [`flame`] | folded stacks: merge, difference, layout, search |
 
+pub mod change_points;
 pub mod comparison;
 pub mod export;
 pub mod flame;

@@ -132,20 +132,19 @@ fn table(
 ) {
     let units: Vec<(f64, &str)> = metrics.iter().map(|metric| unit_of(rows, metric)).collect();
     out.blank();
-    out.wrapped(&scenario.name, 2);
-    let width = 2 * NUMBER + 3;
-    let mut names = fit(&comparison.matrix.knob, VALUE);
-    names = format!("{names:<VALUE$}");
+    out.wrapped(&format!("{}, by {}", scenario.name, comparison.matrix.knob), 2);
+    let width = 2 * NUMBER + 2;
+    let mut names = " ".repeat(VALUE);
     let mut sides = " ".repeat(VALUE);
     for (metric, (_, unit)) in metrics.iter().zip(&units) {
-        // The unit is never cut: the name gives way.
-        let room = (width - 1).saturating_sub(unit.len() + 1);
-        let name = if unit.is_empty() {
-            fit(&metric.name, width - 1)
-        } else {
-            format!("{} {unit}", fit(&metric.name, room))
+        let whole = format!("{} {unit}", metric.name);
+        // Where both do not fit, the unit says more than half a name.
+        let name = match (ascii(&whole).len() <= width, unit.is_empty()) {
+            (true, _) => whole,
+            (false, true) => fit(&metric.name, width),
+            (false, false) => (*unit).to_owned(),
         };
-        names.push_str(&format!(" {name:<0$}", width - 1));
+        names.push_str(&format!(" {name:<width$}"));
         // `before` takes the blank in front of its column, too.
         sides.push_str(&format!("{:>1$} {2:>NUMBER$} ", "before", NUMBER + 1, "after"));
     }

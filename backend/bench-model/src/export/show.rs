@@ -142,7 +142,7 @@ pub(super) fn notes(comparison: &Comparison<'_>) -> Vec<String> {
         significant(rules.min_effect_ratio * 100.0, 3)
     ));
     notes.push(format!(
-        "control: {} at its default on both sides (before@default vs after@default).",
+        "ctl: the control, {} at its default on both sides (before@default vs after@default).",
         matrix.knob
     ));
     notes

@@ -27,11 +27,14 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     if has(&["\"fio version\"", "\"jobs\""]) {
         return Some(Format::Fio);
     }
+    // perf begins with the time of the run in a comment.
+    if has(&["\"counter-value\"", "\"event\""]) {
+        return Some(Format::PerfStat);
+    }
     if text.starts_with('{') {
         let own = format!("\"{JSON_FORMAT}\"");
         let known = [
             (has(&["\"format\"", &own]), Format::OwnJson),
-            (has(&["\"counter-value\"", "\"event\""]), Format::PerfStat),
             (has(&["\"reason\"", "-complete\""]), Format::Criterion),
             (
                 has(&["\"results\"", "\"command\"", "\"mean\""]),
