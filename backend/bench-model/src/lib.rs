@@ -8,10 +8,24 @@
 //! | [`sample`], [`order`] | raw samples in measured order; the random interleaving |
 //! | [`quantile`], [`histogram`] | medians, quantiles, MAD, ECDF; log2 histograms |
 //! | [`rank`], [`interval`], [`holm`] | Mann–Whitney, Hodges–Lehmann, bootstrap, Holm |
+//! | [`modes`], [`noise`] | two peaks; noise of a series' own history |
+//! | [`change_points`] | levels of a series over commits |
+//! | [`verdict`] | the one verdict and its rules |
+//! | [`matrix`], [`comparison`] | what was measured; the same with its verdicts, which every export prints |
+//! | [`mod@export`], [`mod@import`] | mail, Markdown, CSV, JSON, Go text, HTML; and files of other tools |
+//! | [`flame`] | folded stacks: merge, difference, layout, search |
 
+pub mod change_points;
+pub mod comparison;
+pub mod export;
+pub mod flame;
 pub mod histogram;
 pub mod holm;
+pub mod import;
 pub mod interval;
+pub mod matrix;
+pub mod modes;
+pub mod noise;
 pub mod order;
 pub mod quantile;
 mod random;
@@ -20,3 +34,4 @@ pub mod sample;
 pub mod series;
 mod text;
 pub mod unit;
+pub mod verdict;

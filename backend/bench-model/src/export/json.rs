@@ -1,0 +1,74 @@
+//! Own JSON: the matrix under `run`, and what was concluded under `results`, for readers. An import takes `run` only
+//! and judges again, so a file cannot claim a verdict that its samples do not support.
+
+use serde_json::{Value, json};
+
+use crate::comparison::{Comparison, JudgedCell, Summary};
+use crate::matrix::Row;
+
+/// Value of `format`.
+pub(crate) const FORMAT: &str = "fleethold-bench";
+
+/// Value of `version`.
+pub(crate) const VERSION: u64 = 1;
+
+pub(super) fn export(comparison: &Comparison<'_>) -> String {
+    let results: Vec<Value> = comparison.cells().map(|(row, cell)| result(row, cell)).collect();
+    let document = json!({
+        "format": FORMAT,
+        "version": VERSION,
+        "run": comparison.matrix,
+        "judged_cells": comparison.judged_cells,
+        "across_machines": comparison.across_machines,
+        "environment_differences": comparison
+            .environment
+            .iter()
+            .map(|fact| json!({"name": fact.name, "before": fact.before, "after": fact.after}))
+            .collect::<Vec<_>>(),
+        "results": results,
+    });
+    // A value with text keys always has a text.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Infinite ends of an interval have no JSON number and become null.
+fn result(row: &Row, cell: &JudgedCell<'_>) -> Value {
+    json!({
+        "scenario": row.scenario,
+        "value": row.value,
+        "control": row.control,
+        "metric": cell.metric.name,
+        "unit": cell.metric.unit,
+        "before": cell.before.map(side),
+        "after": cell.after.map(side),
+        "ratio": cell.ratio.map(|ratio| json!({
+            "estimate": ratio.estimate(),
+            "low": ratio.low(),
+            "high": ratio.high(),
+            "confidence": ratio.attained,
+        })),
+        "p": cell.p,
+        "adjusted_p": cell.adjusted_p,
+        "threshold_ratio": cell.threshold_ratio,
+        "verdict": cell.verdict,
+    })
+}
+
+fn side(summary: Summary) -> Value {
+    json!({
+        "runs": summary.runs,
+        "min": summary.min,
+        "lower_quartile": summary.lower_quartile,
+        "median": summary.median,
+        "upper_quartile": summary.upper_quartile,
+        "max": summary.max,
+        "mad": summary.mad,
+        "two_peaks": summary.two_peaks.map(|peaks| json!({
+            "lower": peaks.lower,
+            "upper": peaks.upper,
+            "lower_share": peaks.lower_share,
+        })),
+    })
+}

@@ -1,0 +1,117 @@
+//! What the verdict promises: exchanging the sides flips signs and nothing else, three runs decide nothing.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "common/matrix.rs"]
+mod matrix;
+
+use fleethold_bench_model::comparison::Comparison;
+use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::unit::Direction;
+use fleethold_bench_model::verdict::{Rules, Verdict, decide, evidence};
+use matrix::{matrices, restore};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// What is left of a comparison when names are forgotten: bits, not rounded numbers.
+fn bits(matrix: &Matrix) -> Vec<(Option<Verdict>, Option<u64>, [f64; 3])> {
+    let comparison = Comparison::judge(matrix).unwrap();
+    comparison
+        .cells()
+        .map(|(_, cell)| {
+            let ratio = cell
+                .ratio
+                .map_or([0.0; 3], |ratio| [ratio.ln_low, ratio.ln_estimate, ratio.ln_high]);
+            (cell.verdict, cell.adjusted_p.map(f64::to_bits), ratio)
+        })
+        .collect()
+}
+
+#[test]
+fn the_rows_of_the_example() {
+    let matrix = restore();
+    let comparison = Comparison::judge(&matrix).unwrap();
+    let word = |row: usize| comparison.rows[row].cells[0].verdict.unwrap().word();
+    assert_eq!(
+        [0, 1, 2, 3, 4].map(word),
+        ["equal", "equal", "faster", "inconclusive", "slower"]
+    );
+    // The history makes more noise than the user's minimum: its threshold counts.
+    assert_eq!(comparison.rows[0].cells[0].threshold_ratio, 0.025);
+    assert_eq!(comparison.judged_cells, 15);
+    assert_eq!(comparison.environment.len(), 1);
+}
+
+#[test]
+fn one_sample_decides_nothing() {
+    let found = evidence(&[1.0], &[2.0], &Rules::default()).unwrap();
+    assert_eq!(found.p, 1.0);
+    assert_eq!(
+        decide(&found, found.p, 0.02, Direction::Lower, 1, &Rules::default()),
+        Verdict::Inconclusive { more_runs: 5 }
+    );
+}
+
+#[test]
+fn a_million_samples() {
+    let values = |seed: u64| -> Vec<f64> {
+        (0..500_000_u64)
+            .map(|i| 1.0 + ((i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / 1e8)
+            .collect()
+    };
+    let before = values(0);
+    let after: Vec<f64> = values(7).iter().map(|value| value * 0.9).collect();
+    let found = evidence(&before, &after, &Rules::default()).unwrap();
+    assert!((found.ratio.estimate() - 0.9).abs() < 1e-3);
+    assert_eq!(
+        decide(&found, found.p, 0.02, Direction::Lower, 1, &Rules::default()),
+        Verdict::Faster
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn exchanging_the_sides_flips_signs_only(matrix in matrices()) {
+        let there = bits(&matrix);
+        let back = bits(&matrix.swapped());
+        for ((verdict, p, [low, estimate, high]), (other, other_p, other_ratio)) in there.into_iter().zip(back) {
+            prop_assert_eq!(verdict.map(Verdict::swapped), other);
+            prop_assert_eq!(p, other_p);
+            prop_assert_eq!([-high, -estimate, -low], other_ratio);
+        }
+    }
+
+    #[test]
+    fn the_other_direction_is_the_other_word(matrix in matrices()) {
+        let mut turned = matrix.clone();
+        for metric in &mut turned.metrics {
+            metric.better = match metric.better {
+                Direction::Lower => Direction::Higher,
+                Direction::Higher => Direction::Lower,
+            };
+        }
+        let words = |matrix: &Matrix| bits(matrix).into_iter().map(|(verdict, ..)| verdict).collect::<Vec<_>>();
+        let flipped: Vec<_> = words(&matrix).into_iter().map(|verdict| verdict.map(Verdict::swapped)).collect();
+        prop_assert_eq!(flipped, words(&turned));
+    }
+
+    #[test]
+    fn three_against_three_is_never_significant(
+        before in vec(0.0_f64..1000.0, 3),
+        after in vec(prop_oneof![0.0_f64..1.0, Just(5.0)], 3),
+        tie in any::<bool>(),
+    ) {
+        let before = if tie { vec![before[0]; 3] } else { before };
+        let rules = Rules { holm: false, min_effect_ratio: 0.0, ..Rules::default() };
+        let found = evidence(&before, &after, &rules).unwrap();
+        prop_assert!(found.p >= 0.1 - 1e-12, "{:?}", found);
+        let verdict = decide(&found, found.p, 0.0, Direction::Lower, 1, &rules);
+        prop_assert!(matches!(verdict, Verdict::Inconclusive { more_runs: 1.. }), "{:?}", verdict);
+    }
+
+    #[test]
+    fn judging_twice_is_judging_once(matrix in matrices()) {
+        prop_assert_eq!(bits(&matrix), bits(&matrix));
+    }
+}
