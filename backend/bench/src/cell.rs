@@ -23,8 +23,13 @@ pub struct Cell {
 impl Cell {
     /// All fields of a workload, scenario by scenario; those of its quick version when `quick`.
     pub fn all(definition: &Definition, quick: Option<&Quick>) -> Vec<Self> {
-        let chosen = |all: &[String], some: Option<&[String]>, one: &String| some.unwrap_or(all).contains(one);
-        let names: Vec<String> = definition.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+        let chosen =
+            |all: &[String], some: Option<&[String]>, one: &String| some.unwrap_or(all).contains(one);
+        let names: Vec<String> = definition
+            .scenarios
+            .iter()
+            .map(|scenario| scenario.name.clone())
+            .collect();
         let scenarios = definition
             .scenarios
             .iter()

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The monotonic time now.
-#[expect(clippy::disallowed_methods, reason = "this is the crate's one place that reads the clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the crate's one place that reads the clock"
+)]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }

@@ -52,7 +52,8 @@ fn image(
         dir: dir.clone(),
         reason,
     };
-    generate_image(&ImageSpec::new(&dir, size, seed, MADE_AT), progress).map_err(|error| fixture(error.to_string()))?;
+    generate_image(&ImageSpec::new(&dir, size, seed, MADE_AT), progress)
+        .map_err(|error| fixture(error.to_string()))?;
     let sha256 = image_file(&dir)?.sha256;
     check(workload, &dir, expected, sha256)
 }
@@ -81,7 +82,9 @@ fn configs(
     let root = root.join(format!("config-{seed}"));
     let mut all = Sha256::new();
     for (stores, expected) in expected {
-        let wanted = cells.iter().any(|cell| cell.parameters.get("stores") == Some(stores));
+        let wanted = cells
+            .iter()
+            .any(|cell| cell.parameters.get("stores") == Some(stores));
         all.update(expected);
         if !wanted {
             continue;

@@ -15,7 +15,10 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The workloads that come with Fleethold: file name and text.
 const BUILT_IN: [(&str, &str); 2] = [
     ("lookup", include_str!("../../../fixtures/workloads/lookup.toml")),
-    ("restore", include_str!("../../../fixtures/workloads/restore.toml")),
+    (
+        "restore",
+        include_str!("../../../fixtures/workloads/restore.toml"),
+    ),
 ];
 
 /// One workload file.
@@ -191,7 +194,10 @@ impl Definition {
     /// # Errors
     /// [`BenchError::Workload`] when one of them is broken, which a test excludes.
     pub fn built_in() -> Result<Vec<Self>, BenchError> {
-        BUILT_IN.iter().map(|(name, text)| Self::parse(name, text)).collect()
+        BUILT_IN
+            .iter()
+            .map(|(name, text)| Self::parse(name, text))
+            .collect()
     }
 
     /// The workload of that name, or of the file at that path. Returns its text, too, for its hash.
@@ -230,7 +236,8 @@ impl Definition {
             file: file.to_owned(),
             reason,
         };
-        let definition: Self = toml::from_str(text).map_err(|error| broken(error.to_string().trim_end().to_owned()))?;
+        let definition: Self =
+            toml::from_str(text).map_err(|error| broken(error.to_string().trim_end().to_owned()))?;
         definition.check().map_err(broken)?;
         Ok(definition)
     }
@@ -262,11 +269,20 @@ impl Definition {
         if self.quick.values.is_empty() || self.quick.scenarios.is_empty() {
             return Err("quick: expected at least one value and one scenario".to_owned());
         }
-        self.quick.values.iter().try_for_each(|value| knob(value, "quick.values"))?;
-        self.quick.scenarios.iter().try_for_each(|name| scenario(name, "quick.scenarios"))?;
+        self.quick
+            .values
+            .iter()
+            .try_for_each(|value| knob(value, "quick.values"))?;
+        self.quick
+            .scenarios
+            .iter()
+            .try_for_each(|name| scenario(name, "quick.scenarios"))?;
         for one in &self.scenarios {
             let place = format!("values of scenario {}", one.name);
-            one.values.iter().flatten().try_for_each(|value| knob(value, &place))?;
+            one.values
+                .iter()
+                .flatten()
+                .try_for_each(|value| knob(value, &place))?;
         }
         for floor in &self.floors {
             let place = format!("floor of {}", floor.metric);
@@ -274,7 +290,10 @@ impl Definition {
                 return Err(format!("{place}: expected a finite value, found {}", floor.value));
             }
             floor.at.iter().try_for_each(|value| knob(value, &place))?;
-            floor.scenario.iter().try_for_each(|name| scenario(name, &place))?;
+            floor
+                .scenario
+                .iter()
+                .try_for_each(|name| scenario(name, &place))?;
         }
         Ok(())
     }
@@ -295,12 +314,22 @@ mod tests {
     fn broken_files_say_where() {
         let (_, good) = Definition::load("restore").unwrap();
         for (from, to, expected) in [
-            ("kind = \"restore\"", "kind = \"restor\"", "unknown variant `restor`"),
-            ("default = \"16\"", "default = \"17\"", "knob.default: expected a value of concurrency"),
+            (
+                "kind = \"restore\"",
+                "kind = \"restor\"",
+                "unknown variant `restor`",
+            ),
+            (
+                "default = \"16\"",
+                "default = \"17\"",
+                "knob.default: expected a value of concurrency",
+            ),
             ("title =", "titel =", "unknown field `titel`"),
         ] {
             assert!(good.contains(from), "{from}");
-            let error = Definition::parse("x.toml", &good.replace(from, to)).unwrap_err().to_string();
+            let error = Definition::parse("x.toml", &good.replace(from, to))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("x.toml") && error.contains(expected), "{error}");
         }
     }

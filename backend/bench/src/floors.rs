@@ -39,7 +39,11 @@ pub enum FloorOutcome {
 
 /// Judges all floors of a workload. `quiet` says that times on the wall mean something.
 pub fn check(definition: &Definition, measured: &Measurements) -> Vec<FloorResult> {
-    definition.floors.iter().flat_map(|floor| check_one(floor, measured)).collect()
+    definition
+        .floors
+        .iter()
+        .flat_map(|floor| check_one(floor, measured))
+        .collect()
 }
 
 /// Floors reached and missed.
@@ -54,7 +58,10 @@ pub fn tally(results: &[FloorResult]) -> (usize, usize) {
 fn check_one(floor: &Floor, measured: &Measurements) -> Vec<FloorResult> {
     let speaks_of = |series: &&Series| {
         series.metric == floor.metric
-            && floor.scenario.as_ref().is_none_or(|scenario| *scenario == series.cell.scenario)
+            && floor
+                .scenario
+                .as_ref()
+                .is_none_or(|scenario| *scenario == series.cell.scenario)
             && floor.at.as_ref().is_none_or(|at| *at == series.cell.knob.1)
     };
     let results: Vec<FloorResult> = measured
@@ -86,7 +93,9 @@ fn judge(floor: &Floor, series: &Series, quiet: bool) -> FloorOutcome {
     let value = match floor.of {
         FloorOf::Before => before,
         FloorOf::After => after,
-        FloorOf::Gain => before.zip(after).and_then(|(before, after)| gain(series, before, after)),
+        FloorOf::Gain => before
+            .zip(after)
+            .and_then(|(before, after)| gain(series, before, after)),
     };
     let Some(value) = value else {
         return FloorOutcome::NotMeasured;
@@ -97,7 +106,11 @@ fn judge(floor: &Floor, series: &Series, quiet: bool) -> FloorOutcome {
     };
     FloorOutcome::Judged {
         value,
-        margin: if floor.value == 0.0 { above } else { above / floor.value.abs() },
+        margin: if floor.value == 0.0 {
+            above
+        } else {
+            above / floor.value.abs()
+        },
         met: floor.op.holds(value, floor.value),
     }
 }
@@ -178,17 +191,36 @@ mod tests {
             margin,
             met: true,
         };
-        assert_eq!(outcome(&floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, false), true), met(5.0, 0.25));
-        assert_eq!(outcome(&floor(FloorOf::Before, FloorOp::AtMost, 20.0, false), true), met(10.0, 0.5));
+        assert_eq!(
+            outcome(&floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, false), true),
+            met(5.0, 0.25)
+        );
+        assert_eq!(
+            outcome(&floor(FloorOf::Before, FloorOp::AtMost, 20.0, false), true),
+            met(10.0, 0.5)
+        );
         let missed = outcome(&floor(FloorOf::After, FloorOp::AtMost, 1.0, false), true);
-        assert!(matches!(missed, FloorOutcome::Judged { met: false, margin: -1.0, .. }), "{missed:?}");
+        assert!(
+            matches!(
+                missed,
+                FloorOutcome::Judged {
+                    met: false,
+                    margin: -1.0,
+                    ..
+                }
+            ),
+            "{missed:?}"
+        );
     }
 
     #[test]
     fn a_quiet_floor_waits_for_a_quiet_machine() {
         let quiet = floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, true);
         assert_eq!(outcome(&quiet, false), FloorOutcome::Skipped);
-        assert!(matches!(outcome(&quiet, true), FloorOutcome::Judged { met: true, .. }));
+        assert!(matches!(
+            outcome(&quiet, true),
+            FloorOutcome::Judged { met: true, .. }
+        ));
     }
 
     #[test]

@@ -66,7 +66,9 @@ impl LoadReport {
         if self.quiet {
             return None;
         }
-        let percent = |share: Option<f64>| share.map_or("unknown".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        let percent = |share: Option<f64>| {
+            share.map_or("unknown".to_owned(), |share| format!("{:.0} %", share * 100.0))
+        };
         Some(format!(
             "busy machine: others used {} of the processors (at most {:.0} %), the host took {} (at most {:.0} %); CPU time only",
             percent(self.others),
@@ -105,7 +107,11 @@ fn read_ticks() -> Option<Ticks> {
 /// First line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal guest guest_nice`.
 fn parse_ticks(text: &str) -> Option<Ticks> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let fields: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let fields: Vec<u64> = line
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .ok()?;
     let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = *fields else {
         return None;
     };
@@ -147,15 +153,24 @@ mod tests {
     fn own_work_is_no_load() {
         // 10 s of two processors, half of it ours.
         let quiet = report("cpu  1900 0 600 9000 100 0 0 10 0 0\n", 10);
-        assert_eq!((quiet.quiet, quiet.others, quiet.objection()), (true, Some(0.0), None));
+        assert_eq!(
+            (quiet.quiet, quiet.others, quiet.objection()),
+            (true, Some(0.0), None)
+        );
     }
 
     #[test]
     fn others_and_the_host_are() {
         let others = report("cpu  1900 0 600 9000 100 0 0 10 0 0\n", 5);
-        assert!(!others.quiet && others.objection().unwrap().contains("others used 25 %"), "{others:?}");
+        assert!(
+            !others.quiet && others.objection().unwrap().contains("others used 25 %"),
+            "{others:?}"
+        );
         let steal = report("cpu  1000 0 500 9900 100 0 0 110 0 0\n", 0);
-        assert!(!steal.quiet && steal.objection().unwrap().contains("the host took 5 %"), "{steal:?}");
+        assert!(
+            !steal.quiet && steal.objection().unwrap().contains("the host took 5 %"),
+            "{steal:?}"
+        );
     }
 
     #[test]

@@ -33,6 +33,8 @@ impl Measured {
 
     /// All figures, by the name of their metric.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Figure)> {
-        self.figures.iter().map(|(metric, figure)| (metric.as_str(), *figure))
+        self.figures
+            .iter()
+            .map(|(metric, figure)| (metric.as_str(), *figure))
     }
 }

@@ -136,11 +136,14 @@ pub async fn run(
                 unit: figure.unit,
                 samples: Samples::new(Some(options.seed)),
             });
-            series.samples.push(step.side, figure.value).map_err(|error| BenchError::Sample {
-                cell: step.cell.to_string(),
-                side: step.side.name(),
-                reason: format!("{metric}: {error}"),
-            })?;
+            series
+                .samples
+                .push(step.side, figure.value)
+                .map_err(|error| BenchError::Sample {
+                    cell: step.cell.to_string(),
+                    side: step.side.name(),
+                    reason: format!("{metric}: {error}"),
+                })?;
         }
     }
     if complete {
@@ -228,13 +231,24 @@ mod tests {
         for round in steps.chunks(8) {
             for cell in &cells {
                 for side in Side::BOTH {
-                    let here = round.iter().filter(|step| step.cell == *cell && step.side == side);
+                    let here = round
+                        .iter()
+                        .filter(|step| step.cell == *cell && step.side == side);
                     assert_eq!(here.count(), 1);
                 }
             }
         }
-        let order = |steps: &[Step]| steps.iter().map(|step| (step.cell.scenario.clone(), step.side)).collect::<Vec<_>>();
-        assert_eq!(order(&steps), order(&schedule(&cells, &options)), "a seed is an order");
+        let order = |steps: &[Step]| {
+            steps
+                .iter()
+                .map(|step| (step.cell.scenario.clone(), step.side))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            order(&steps),
+            order(&schedule(&cells, &options)),
+            "a seed is an order"
+        );
         let other = RunOptions { seed: 4, ..options };
         assert_ne!(order(&steps), order(&schedule(&cells, &other)));
     }

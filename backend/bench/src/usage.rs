@@ -35,7 +35,9 @@ impl Usage {
     pub(crate) fn now() -> Self {
         let usage = getrusage(UsageWho::RUSAGE_SELF).ok();
         let count = |field: fn(&nix::sys::resource::Usage) -> i64| {
-            usage.as_ref().map_or(0, |usage| u64::try_from(field(usage)).unwrap_or(0))
+            usage
+                .as_ref()
+                .map_or(0, |usage| u64::try_from(field(usage)).unwrap_or(0))
         };
         Self {
             minor_faults: count(|usage| usage.minor_page_faults()),
@@ -62,7 +64,11 @@ impl Usage {
         let major = now.major_faults.saturating_sub(self.major_faults);
         measured.add("major_faults", Unit::Count, major as f64);
         let switches = |usage: &Self| usage.voluntary_switches + usage.involuntary_switches;
-        measured.add("switches", Unit::Count, switches(&now).saturating_sub(switches(self)) as f64);
+        measured.add(
+            "switches",
+            Unit::Count,
+            switches(&now).saturating_sub(switches(self)) as f64,
+        );
         if let Some(bytes) = peak_rss_bytes() {
             measured.add("rss_peak", Unit::Mebibytes, bytes as f64 / f64::from(1 << 20));
         }
@@ -85,7 +91,9 @@ fn io_counts() -> Option<IoCounts> {
 
 fn parse_io(text: &str) -> Option<IoCounts> {
     let field = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line?.trim().parse().ok()
     };
     Some(IoCounts {

@@ -74,7 +74,11 @@ impl Workers {
     ///
     /// # Errors
     /// [`BenchError::Sample`] with the child's last words; [`BenchError::Cancelled`].
-    pub async fn sample(&self, request: &SampleRequest, cancel: &CancellationToken) -> Result<Measured, BenchError> {
+    pub async fn sample(
+        &self,
+        request: &SampleRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Measured, BenchError> {
         let failed = |reason: String| BenchError::Sample {
             cell: request.cell.to_string(),
             side: request.side.name(),
@@ -91,12 +95,21 @@ impl Workers {
                 path: self.binary.clone(),
                 source,
             })?;
-        let mut stdin = child.stdin.take().ok_or_else(|| failed("its stdin is gone".to_owned()))?;
+        let mut stdin = child
+            .stdin
+            .take()
+            .ok_or_else(|| failed("its stdin is gone".to_owned()))?;
         let text = serde_json::to_vec(request).map_err(|error| failed(error.to_string()))?;
         let talk = async {
-            stdin.write_all(&text).await.map_err(|error| failed(error.to_string()))?;
+            stdin
+                .write_all(&text)
+                .await
+                .map_err(|error| failed(error.to_string()))?;
             drop(stdin);
-            child.wait_with_output().await.map_err(|error| failed(error.to_string()))
+            child
+                .wait_with_output()
+                .await
+                .map_err(|error| failed(error.to_string()))
         };
         let output = tokio::select! {
             biased;
@@ -110,7 +123,10 @@ impl Workers {
             Ok(SampleReply::Measured(measured)) => Ok(measured),
             Ok(SampleReply::Failed(reason)) => Err(failed(reason)),
             Err(_) => {
-                let last_words: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();
+                let last_words: String = String::from_utf8_lossy(&output.stderr)
+                    .chars()
+                    .take(2000)
+                    .collect();
                 Err(failed(format!("{}: {}", output.status, last_words.trim())))
             }
         }

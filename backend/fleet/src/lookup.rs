@@ -52,7 +52,9 @@ impl Lookup for Fleet {
     type Handle = Arc<StoreEntry>;
 
     fn find(&self, name: &DatastoreName, operation: Operation) -> Result<Arc<StoreEntry>, LookupError> {
-        let entry = self.lookup(name).ok_or_else(|| LookupError::Unknown { name: name.clone() })?;
+        let entry = self
+            .lookup(name)
+            .ok_or_else(|| LookupError::Unknown { name: name.clone() })?;
         entry.allows(operation)?;
         Ok(entry)
     }
@@ -65,9 +67,12 @@ impl StoreEntry {
     /// [`LookupError::Maintenance`]
     pub fn allows(&self, operation: Operation) -> Result<(), LookupError> {
         let check = |maintenance: &Maintenance| maintenance.check(operation);
-        self.maintenance.as_ref().map_or(Ok(()), check).map_err(|source| LookupError::Maintenance {
-            name: self.name.clone(),
-            source,
-        })
+        self.maintenance
+            .as_ref()
+            .map_or(Ok(()), check)
+            .map_err(|source| LookupError::Maintenance {
+                name: self.name.clone(),
+                source,
+            })
     }
 }

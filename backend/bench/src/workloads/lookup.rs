@@ -75,11 +75,17 @@ fn shape(request: &SampleRequest, stores: u64) -> Result<Shape, BenchError> {
         return Err(wrong());
     }
     // Spread over the whole configuration.
-    let names: Result<_, _> = (0..m).map(|number| DatastoreName::parse(&store_name(number * (stores / m)))).collect();
+    let names: Result<_, _> = (0..m)
+        .map(|number| DatastoreName::parse(&store_name(number * (stores / m))))
+        .collect();
     Ok(Shape {
         names: names.map_err(failed)?,
         repeats,
-        bulk: request.cell.parameters.get("drop").is_some_and(|drop| drop == "bulk"),
+        bulk: request
+            .cell
+            .parameters
+            .get("drop")
+            .is_some_and(|drop| drop == "bulk"),
     })
 }
 
@@ -135,7 +141,9 @@ fn add_quantiles<L: Lookup>(lookup: &L, shape: &Shape, measured: &mut Measured) 
     let mut timed = |count: usize| -> Result<f64, BenchError> {
         let start = clock::now();
         for name in names.by_ref().take(count) {
-            drop(black_box(lookup.find(black_box(name), Operation::Write).map_err(failed)?));
+            drop(black_box(
+                lookup.find(black_box(name), Operation::Write).map_err(failed)?,
+            ));
         }
         Ok(clock::since(start).as_secs_f64() * 1e9 / count.max(1) as f64)
     };
@@ -148,8 +156,9 @@ fn add_quantiles<L: Lookup>(lookup: &L, shape: &Shape, measured: &mut Measured) 
             singles.push(timed(1)?);
         }
     }
-    let mut clock_costs: Vec<f64> =
-        (0..1001).map(|_| clock::since(clock::now()).as_secs_f64() * 1e9).collect();
+    let mut clock_costs: Vec<f64> = (0..1001)
+        .map(|_| clock::since(clock::now()).as_secs_f64() * 1e9)
+        .collect();
     let clock_cost = quantile(&mut clock_costs, 0.5);
     measured.add("clock", Unit::Nanoseconds, clock_cost);
     measured.add("lookup_p50", Unit::Nanoseconds, quantile(&mut batches, 0.5));

@@ -47,7 +47,8 @@ pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
         .map_err(|error| failed("starting the runtime", error))?;
     let concurrency = request.cell.value("a number of chunks, at least 1")?;
     // Everything that is needed once, however often one restores, is there before the clock starts.
-    let engine = RestoreEngine::new(EngineConfig::default()).map_err(|error| failed("starting the engine", error))?;
+    let engine =
+        RestoreEngine::new(EngineConfig::default()).map_err(|error| failed("starting the engine", error))?;
     let before = Usage::now();
     runtime.block_on(async {
         match request.side {
@@ -62,9 +63,18 @@ pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
 
 async fn parallel(engine: &RestoreEngine, opened: &Opened, concurrency: usize) -> Result<(), BenchError> {
     const WHAT: &str = "restoring in parallel";
-    let entry = opened.snapshot.entry(&opened.archive).map_err(|error| failed(WHAT, error))?.clone();
-    let index = opened.snapshot.open_index(&opened.archive).map_err(|error| failed(WHAT, error))?;
-    let plan = engine.plan(&index, entry.crypt_mode, None).map_err(|error| failed(WHAT, error))?;
+    let entry = opened
+        .snapshot
+        .entry(&opened.archive)
+        .map_err(|error| failed(WHAT, error))?
+        .clone();
+    let index = opened
+        .snapshot
+        .open_index(&opened.archive)
+        .map_err(|error| failed(WHAT, error))?;
+    let plan = engine
+        .plan(&index, entry.crypt_mode, None)
+        .map_err(|error| failed(WHAT, error))?;
     let (progress, _seen) = watch::channel(Progress::default());
     let request = RestoreRequest {
         plan: Arc::new(plan),
@@ -84,12 +94,18 @@ async fn parallel(engine: &RestoreEngine, opened: &Opened, concurrency: usize) -
         },
         sha256: false,
     };
-    let report = engine.execute(request).await.map_err(|error| failed(WHAT, error))?;
+    let report = engine
+        .execute(request)
+        .await
+        .map_err(|error| failed(WHAT, error))?;
     let done = report.bytes_written + report.zero_bytes;
     if done == opened.size {
         Ok(())
     } else {
-        Err(failed(WHAT, format!("expected {} bytes, found {done}", opened.size)))
+        Err(failed(
+            WHAT,
+            format!("expected {} bytes, found {done}", opened.size),
+        ))
     }
 }
 
@@ -98,7 +114,9 @@ fn open(request: &SampleRequest) -> Result<Opened, BenchError> {
     let image = image_file(&request.data)?;
     let name = DatastoreName::parse("bench").map_err(|error| failed(WHAT, error))?;
     let store = Datastore::open(name, &request.data).map_err(|error| failed(WHAT, error))?;
-    let snapshot = store.snapshot(&Namespace::root(), &image.snapshot).map_err(|error| failed(WHAT, error))?;
+    let snapshot = store
+        .snapshot(&Namespace::root(), &image.snapshot)
+        .map_err(|error| failed(WHAT, error))?;
     let local = store.chunk_source().map_err(|error| failed(WHAT, error))?;
     Ok(Opened {
         snapshot,
@@ -111,14 +129,20 @@ fn open(request: &SampleRequest) -> Result<Opened, BenchError> {
 fn profile(request: &SampleRequest) -> Result<ThrottleProfile, BenchError> {
     let millis = |name| -> Result<Duration, BenchError> {
         let given = request.cell.parameter::<f64>(name, "milliseconds")?;
-        Ok(Duration::from_secs_f64(given.unwrap_or(0.0).clamp(0.0, 1e6) / 1e3))
+        Ok(Duration::from_secs_f64(
+            given.unwrap_or(0.0).clamp(0.0, 1e6) / 1e3,
+        ))
     };
     Ok(ThrottleProfile {
         latency: millis("latency_ms")?,
-        bandwidth_bytes_per_s: request.cell.parameter("bandwidth_bytes_per_s", "bytes per second")?,
+        bandwidth_bytes_per_s: request
+            .cell
+            .parameter("bandwidth_bytes_per_s", "bytes per second")?,
         queue_depth: request.cell.parameter("spindles", "a number of spindles")?,
         seek: millis("seek_ms")?,
-        spindle_bytes_per_s: request.cell.parameter("spindle_bytes_per_s", "bytes per second")?,
+        spindle_bytes_per_s: request
+            .cell
+            .parameter("spindle_bytes_per_s", "bytes per second")?,
     })
 }
 

@@ -43,7 +43,9 @@ impl Lookup for ReparseLookup {
 
     fn find(&self, name: &DatastoreName, operation: Operation) -> Result<Handle, LookupError> {
         let generation = Generation::read(&self.file)?;
-        let entry = generation.lookup(name).ok_or_else(|| LookupError::Unknown { name: name.clone() })?;
+        let entry = generation
+            .lookup(name)
+            .ok_or_else(|| LookupError::Unknown { name: name.clone() })?;
         entry.allows(operation)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // An open store goes on while its section is the same.
@@ -64,7 +66,9 @@ impl Lookup for ReparseLookup {
 impl Drop for Open {
     /// The last user looks whether the store is to be closed.
     fn drop(&mut self) {
-        let entry = Generation::read(&self.file).ok().and_then(|generation| generation.lookup(&self.entry.name));
+        let entry = Generation::read(&self.file)
+            .ok()
+            .and_then(|generation| generation.lookup(&self.entry.name));
         let maintenance = entry.as_ref().and_then(|entry| entry.maintenance.as_ref());
         if maintenance.is_some_and(|maintenance| maintenance.kind.clears_cache()) {
             tracing::debug!(store = %self.entry.name, "closed");

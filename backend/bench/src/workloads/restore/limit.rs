@@ -56,14 +56,34 @@ pub(super) fn sample(opened: &Opened, side: Side, megabytes: f64) -> Result<Meas
     let cpu = clock::process_cpu();
     let time = match side {
         Side::Before => {
-            let alone = |zstd, sha256| run(&chunks, Parts { crc: false, zstd, sha256 });
+            let alone = |zstd, sha256| {
+                run(
+                    &chunks,
+                    Parts {
+                        crc: false,
+                        zstd,
+                        sha256,
+                    },
+                )
+            };
             alone(true, false)? + alone(false, true)?
         }
-        Side::After => run(&chunks, Parts { crc: true, zstd: true, sha256: true })?,
+        Side::After => run(
+            &chunks,
+            Parts {
+                crc: true,
+                zstd: true,
+                sha256: true,
+            },
+        )?,
     };
     let mut measured = Measured::default();
     measured.add("time", Unit::Seconds, time.as_secs_f64());
-    measured.add("cpu", Unit::CpuSeconds, clock::process_cpu().saturating_sub(cpu).as_secs_f64());
+    measured.add(
+        "cpu",
+        Unit::CpuSeconds,
+        clock::process_cpu().saturating_sub(cpu).as_secs_f64(),
+    );
     measured.add("rate", Unit::MebibytesPerSecond, megabytes / time.as_secs_f64());
     Ok(measured)
 }
@@ -71,8 +91,15 @@ pub(super) fn sample(opened: &Opened, side: Side, megabytes: f64) -> Result<Meas
 /// All different chunks with data, in memory.
 fn load(opened: &Opened) -> Result<Vec<Chunk>, BenchError> {
     const WHAT: &str = "reading the chunks";
-    let index = opened.snapshot.open_index(&opened.archive).map_err(|error| failed(WHAT, error))?;
-    let source = opened.snapshot.store().chunk_source().map_err(|error| failed(WHAT, error))?;
+    let index = opened
+        .snapshot
+        .open_index(&opened.archive)
+        .map_err(|error| failed(WHAT, error))?;
+    let source = opened
+        .snapshot
+        .store()
+        .chunk_source()
+        .map_err(|error| failed(WHAT, error))?;
     let zeros = index.chunk_size().map(|size| zero_digest(size, None));
     let mut seen = HashSet::new();
     let mut chunks = Vec::new();
@@ -99,7 +126,9 @@ fn run(chunks: &[Chunk], parts: Parts) -> Result<Duration, BenchError> {
     let next = AtomicUsize::new(0);
     let start = clock::now();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(chunks, &next, parts))).collect();
+        let workers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| work(chunks, &next, parts)))
+            .collect();
         workers.into_iter().try_for_each(|worker| match worker.join() {
             Ok(done) => done,
             Err(_) => Err(failed("measuring the limit", "a thread panicked")),
@@ -121,7 +150,9 @@ fn work(chunks: &[Chunk], next: &AtomicUsize, parts: Parts) -> Result<(), BenchE
         let mut hashed: &[u8] = plain;
         if chunk.compressed() {
             if parts.zstd {
-                let written = zstd.decompress_to_buffer(chunk.payload(), plain).map_err(|_| wrong("its stream"))?;
+                let written = zstd
+                    .decompress_to_buffer(chunk.payload(), plain)
+                    .map_err(|_| wrong("its stream"))?;
                 if written != chunk.plain_len {
                     return Err(wrong("its length"));
                 }

@@ -12,8 +12,14 @@ const ENCODED_EXTRA: usize = 64 << 10;
 /// Restores the image to nowhere. Zeros are skipped, as they always were.
 pub(super) async fn restore(opened: &Opened) -> Result<(), BenchError> {
     const WHAT: &str = "restoring serially";
-    let entry = opened.snapshot.entry(&opened.archive).map_err(|error| failed(WHAT, error))?;
-    let index = opened.snapshot.open_index(&opened.archive).map_err(|error| failed(WHAT, error))?;
+    let entry = opened
+        .snapshot
+        .entry(&opened.archive)
+        .map_err(|error| failed(WHAT, error))?;
+    let index = opened
+        .snapshot
+        .open_index(&opened.archive)
+        .map_err(|error| failed(WHAT, error))?;
     let csum = index.verify_csum().map_err(|error| failed(WHAT, error))?;
     if csum != entry.csum {
         return Err(failed(WHAT, "the index is not the manifest's"));
@@ -43,6 +49,9 @@ pub(super) async fn restore(opened: &Opened) -> Result<(), BenchError> {
     if done == opened.size {
         Ok(())
     } else {
-        Err(failed(WHAT, format!("expected {} bytes, found {done}", opened.size)))
+        Err(failed(
+            WHAT,
+            format!("expected {} bytes, found {done}", opened.size),
+        ))
     }
 }

@@ -13,7 +13,7 @@ use super::super::output;
 Examples:
   fleethold bench list
   fleethold bench run restore --quick")]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -30,7 +30,11 @@ pub(super) fn run(args: &ListArgs) -> CliResult {
         output::line(&format!("{}: {}", workload.name, workload.title))?;
         output::line(&format!("  before     {}", workload.before))?;
         output::line(&format!("  after      {}", workload.after))?;
-        output::line(&format!("  {:<10} {}", workload.knob.name, workload.knob.values.join(", ")))?;
+        output::line(&format!(
+            "  {:<10} {}",
+            workload.knob.name,
+            workload.knob.values.join(", ")
+        ))?;
         for scenario in &workload.scenarios {
             output::line(&format!("  {:<18} {}", scenario.name, scenario.legend))?;
         }

@@ -4,11 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use fleethold_bench::definition::Definition;
+use fleethold_bench::definition::{Definition, FloorOf};
+use fleethold_bench::environment::Environment;
 use fleethold_bench::floors::{self, FloorOutcome, FloorResult};
 use fleethold_bench::runner::{self, Measurements, RunOptions, RunProgress};
 use fleethold_bench::worker::Workers;
-use fleethold_bench::{BenchError, Cell, data};
+use fleethold_bench::{BenchError, Cell, data, record};
+use fleethold_bench_model::comparison::Comparison;
+use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::verdict::default_runs;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
 use tokio_util::sync::CancellationToken;
@@ -34,7 +39,7 @@ Examples:
   fleethold bench run ./mine.toml --samples 12 --seed 7
 
 Exit codes: 0 measured, 1 a floor was missed (--check), 5 could not measure, 130 interrupted.")]
-pub(super) struct RunArgs {
+pub(in crate::cli) struct RunArgs {
     /// Name of a workload (fleethold bench list), or a workload file
     #[arg(value_name = "NAME|FILE")]
     workload: String,
@@ -53,6 +58,12 @@ pub(super) struct RunArgs {
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// Keep the run in this file, as JSON that export and compare read
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print the run as one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
     /// Print each floor with its value and margin; end with 1 when one is missed
     #[arg(long)]
     check: bool,
@@ -61,7 +72,10 @@ pub(super) struct RunArgs {
 pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
     match measure(settings, args) {
         Ok(exit) => Ok(exit),
-        Err(Failure { exit: Exit::Failed, error }) => Err(Failure {
+        Err(Failure {
+            exit: Exit::Failed,
+            error,
+        }) => Err(Failure {
             exit: Exit::NotMeasured,
             error,
         }),
@@ -79,8 +93,13 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     };
     let quick = args.quick.then_some(&definition.quick);
     let cells = Cell::all(&definition, quick);
-    let root = args.data_dir.clone().unwrap_or_else(|| settings.state_dir.join("bench"));
-    let spec = quick.and_then(|quick| quick.data.as_ref()).unwrap_or(&definition.data);
+    let root = args
+        .data_dir
+        .clone()
+        .unwrap_or_else(|| settings.state_dir.join("bench"));
+    let spec = quick
+        .and_then(|quick| quick.data.as_ref())
+        .unwrap_or(&definition.data);
     let making = counting_bar("data");
     let set = data::provide(&definition.name, spec, &cells, &root, &|progress| {
         making.set_length(progress.total);
@@ -90,7 +109,9 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
 
     let options = RunOptions {
         quick: args.quick,
-        samples: args.samples.map_or(default_samples(args.quick, cells.len()), usize::from),
+        samples: args
+            .samples
+            .map_or(default_samples(args.quick, cells.len()), usize::from),
         seed: args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
         warm_up: usize::from(args.warm_up),
     };
@@ -114,18 +135,37 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         anyhow::Ok(runner::run(&definition, set.dir.clone(), &options, &workers, show, &cancel).await?)
     })?;
     bar.finish_and_clear();
+    let environment = Environment::detect(&root, env!("CARGO_PKG_VERSION"));
+    let matrix = record::matrix(&definition, &options, &set, &environment, &measured);
+    keep(args, &matrix)?;
     report(&definition, &measured, args)
+}
+
+/// Writes the run to its file and to stdout.
+fn keep(args: &RunArgs, matrix: &Matrix) -> CliResult<()> {
+    let text = |format| {
+        let comparison = Comparison::judge(matrix)?;
+        anyhow::Ok(export(&comparison, format))
+    };
+    if let Some(path) = &args.out {
+        std::fs::write(path, text(ExportFormat::Json)?)
+            .with_context(|| format!("writing {}", path.display()))?;
+    }
+    if args.json {
+        return output::json(matrix);
+    }
+    for line in text(ExportFormat::Mail)?.lines() {
+        output::line(line)?;
+    }
+    Ok(())
 }
 
 /// The fewest that can show a difference after the correction for that many fields.
 fn default_samples(quick: bool, fields: usize) -> usize {
     if quick {
-        return QUICK_SAMPLES;
-    }
-    match fields {
-        0..=4 => 6,
-        5..=17 => 7,
-        _ => 8,
+        QUICK_SAMPLES
+    } else {
+        default_runs(fields * record::JUDGED.len())
     }
 }
 
@@ -150,11 +190,14 @@ fn report(definition: &Definition, measured: &Measurements, args: &RunArgs) -> C
 
 fn floor_line(result: &FloorResult) -> String {
     let floor = &result.floor;
-    let place = result.cell.as_ref().map_or_else(String::new, |cell| format!(" {cell}"));
+    let place = result
+        .cell
+        .as_ref()
+        .map_or_else(String::new, |cell| format!(" {cell}"));
     let of = match floor.of {
-        fleethold_bench::definition::FloorOf::After => "",
-        fleethold_bench::definition::FloorOf::Before => " before",
-        fleethold_bench::definition::FloorOf::Gain => " gain",
+        FloorOf::After => "",
+        FloorOf::Before => " before",
+        FloorOf::Gain => " gain",
     };
     let wanted = format!("{}{of}{place} {} {}", floor.metric, floor.op.sign(), floor.value);
     match result.outcome {
@@ -172,7 +215,9 @@ fn show(bar: &ProgressBar, progress: &RunProgress) {
     bar.set_length(progress.total as u64);
     bar.set_position(progress.done as u64);
     if let Some((cell, side)) = &progress.next {
-        let eta = progress.eta.map_or_else(String::new, |eta| format!("  ETA {} s", eta.as_secs()));
+        let eta = progress
+            .eta
+            .map_or_else(String::new, |eta| format!("  ETA {} s", eta.as_secs()));
         bar.set_message(format!("{cell} {side}{eta}"));
     }
 }

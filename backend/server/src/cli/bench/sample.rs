@@ -17,8 +17,11 @@ pub(super) fn run() -> CliResult {
         .take(MAX_REQUEST_BYTES)
         .read_to_end(&mut text)
         .context("reading the request from stdin")?;
-    let request: SampleRequest = serde_json::from_slice(&text)
-        .map_err(|error| Failure::usage(format!("bench sample: expected a request on stdin as bench run writes it: {error}")))?;
+    let request: SampleRequest = serde_json::from_slice(&text).map_err(|error| {
+        Failure::usage(format!(
+            "bench sample: expected a request on stdin as bench run writes it: {error}"
+        ))
+    })?;
     output::json(&request.take())?;
     Ok(Exit::Done)
 }

@@ -1,0 +1,133 @@
+//! What a run was measured on. What cannot be found out is absent.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Facts about the machine, and the class that makes machines comparable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// Processor and number of cores: machines of one class are expected to measure the same.
+    pub machine_class: String,
+    /// All facts by name, for the difference of two environments.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// Of this machine, with the file system below `data_dir`. Reads `/proc` and `/sys`: blocking.
+    pub fn detect(data_dir: &Path, version: &str) -> Self {
+        let mut facts = BTreeMap::new();
+        let mut add = |name: &str, value: Option<String>| {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                facts.insert(name.to_owned(), value);
+            }
+        };
+        let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+        let cpu = field(&cpuinfo, "model name");
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        add("cpu", cpu.clone());
+        add("cores", Some(cores.to_string()));
+        add(
+            "hash_instructions",
+            field(&cpuinfo, "flags").map(|flags| hash_instructions(&flags)),
+        );
+        add(
+            "virtual",
+            cpuinfo.contains(" hypervisor").then(|| "yes".to_owned()),
+        );
+        add(
+            "memory",
+            read("/proc/meminfo").and_then(|text| field(&text, "MemTotal")),
+        );
+        let uname = rustix::system::uname();
+        let kernel = format!(
+            "{} {}",
+            uname.sysname().to_string_lossy(),
+            uname.release().to_string_lossy()
+        );
+        add("kernel", Some(kernel));
+        add(
+            "governor",
+            read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        );
+        let mounts = read("/proc/self/mounts").unwrap_or_default();
+        add(
+            "file_system",
+            data_dir
+                .canonicalize()
+                .ok()
+                .and_then(|dir| file_system(&mounts, &dir)),
+        );
+        add("fleethold", Some(version.to_owned()));
+        Self {
+            machine_class: format!("{}, {cores} cores", cpu.as_deref().unwrap_or("unknown processor")),
+            facts,
+        }
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+/// The value of the first line `name : value`.
+fn field(text: &str, name: &str) -> Option<String> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(':'));
+    line.map(|value| value.trim().to_owned())
+}
+
+/// What decides how fast the machine hashes.
+fn hash_instructions(flags: &str) -> String {
+    let has = |name: &str| flags.split_whitespace().any(|flag| flag == name);
+    let all = ["sha_ni", "sha2", "avx512bw", "avx2"]
+        .into_iter()
+        .filter(|name| has(name));
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// Type of the file system that `dir` lies on, by the longest mount point above it.
+fn file_system(mounts: &str, dir: &Path) -> Option<String> {
+    let mount = |line: &str| {
+        let mut fields = line.split(' ').skip(1);
+        let (point, kind) = (fields.next()?.to_owned(), fields.next()?.to_owned());
+        dir.starts_with(&point).then_some((point.len(), kind))
+    };
+    mounts.lines().filter_map(mount).max().map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_mount_counts() {
+        let mounts = "/dev/vda / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\nproc /proc proc rw 0 0";
+        assert_eq!(
+            file_system(mounts, Path::new("/tmp/bench")).as_deref(),
+            Some("tmpfs")
+        );
+        assert_eq!(
+            file_system(mounts, Path::new("/var/lib")).as_deref(),
+            Some("ext4")
+        );
+    }
+
+    #[test]
+    fn this_machine_has_facts() {
+        let environment = Environment::detect(Path::new("/tmp"), "0.1.0");
+        for fact in ["cores", "kernel", "memory", "file_system", "fleethold"] {
+            assert!(environment.facts.contains_key(fact), "{fact} in {environment:?}");
+        }
+    }
+
+    #[test]
+    fn fields_of_proc() {
+        assert_eq!(
+            field("model name\t: A 9000\n", "model name").as_deref(),
+            Some("A 9000")
+        );
+        assert_eq!(hash_instructions("fpu sha_ni avx2 x"), "sha_ni avx2");
+    }
+}

@@ -1,0 +1,114 @@
+//! A run as the matrix that is judged, stored and printed.
+
+use std::collections::BTreeMap;
+
+use fleethold_bench_model::matrix::{Cell as MatrixCell, Matrix, Metric, Row, Scenario, Version};
+use fleethold_bench_model::verdict::Rules;
+
+use crate::cell::Cell;
+use crate::data::DataSet;
+use crate::definition::Definition;
+use crate::environment::Environment;
+use crate::runner::{Measurements, RunOptions};
+
+/// Metrics in the order of the tables; others follow by name.
+const ORDER: [&str; 6] = ["time", "lookup", "rate", "cpu", "rss_peak", "read_bytes"];
+/// What gets a verdict; everything else follows from these or is there to be read.
+pub const JUDGED: [&str; 2] = ["time", "cpu"];
+
+/// Puts a run together.
+pub fn matrix(
+    definition: &Definition,
+    options: &RunOptions,
+    data: &DataSet,
+    environment: &Environment,
+    measured: &Measurements,
+) -> Matrix {
+    let side = |label: &str| Version {
+        label: label.to_owned(),
+        machine_class: environment.machine_class.clone(),
+        environment: environment.facts.clone(),
+    };
+    let scenarios = definition
+        .scenarios
+        .iter()
+        .filter(|scenario| {
+            measured
+                .series
+                .iter()
+                .any(|series| series.cell.scenario == scenario.name)
+        })
+        .map(|scenario| Scenario {
+            name: scenario.name.clone(),
+            legend: scenario.legend.clone(),
+        });
+    Matrix {
+        workload: definition.name.clone(),
+        knob: definition.knob.name.clone(),
+        parameters: parameters(options, measured),
+        scenarios: scenarios.collect(),
+        metrics: metrics(measured),
+        rows: rows(definition, measured),
+        before: side(&definition.before),
+        after: side(&definition.after),
+        data_sha256: data.sha256.clone(),
+        permalink: None,
+        quick: options.quick,
+        rules: Rules::default(),
+    }
+}
+
+fn parameters(options: &RunOptions, measured: &Measurements) -> BTreeMap<String, String> {
+    let percent =
+        |share: Option<f64>| share.map_or("unknown".to_owned(), |share| format!("{:.1} %", share * 100.0));
+    let yes_no = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    [
+        ("seed", options.seed.to_string()),
+        ("warm_up", options.warm_up.to_string()),
+        ("load_of_others", percent(measured.load.others)),
+        ("steal", percent(measured.load.steal)),
+        ("quiet", yes_no(measured.load.quiet)),
+        ("complete", yes_no(measured.complete)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn metrics(measured: &Measurements) -> Vec<Metric> {
+    let mut metrics: BTreeMap<(usize, &str), Metric> = BTreeMap::new();
+    for series in &measured.series {
+        let place = ORDER
+            .iter()
+            .position(|name| *name == series.metric)
+            .unwrap_or(ORDER.len());
+        metrics.entry((place, &series.metric)).or_insert_with(|| Metric {
+            name: series.metric.clone(),
+            unit: series.unit,
+            better: series.unit.better(),
+            judged: JUDGED.contains(&&*series.metric),
+        });
+    }
+    metrics.into_values().collect()
+}
+
+fn rows(definition: &Definition, measured: &Measurements) -> Vec<Row> {
+    let mut cells: Vec<&Cell> = measured.series.iter().map(|series| &series.cell).collect();
+    cells.dedup();
+    let row = |cell: &Cell| Row {
+        scenario: cell.scenario.clone(),
+        value: cell.knob.1.clone(),
+        control: cell.knob.1 == definition.knob.default,
+        cells: measured
+            .series
+            .iter()
+            .filter(|series| series.cell == *cell)
+            .map(|series| MatrixCell {
+                metric: series.metric.clone(),
+                samples: series.samples.clone(),
+                noise_ratio: None,
+            })
+            .collect(),
+        write_sizes: None,
+    };
+    cells.into_iter().map(row).collect()
+}
