@@ -26,7 +26,11 @@ fn noisy() -> Matrix {
         for (position, cell) in row.cells.iter_mut().enumerate() {
             cell.noise_ratio = None;
             let runs = 5 + 2 * number;
-            let effect = [0.0, 0.01, 0.03, 0.08, 0.0][(number + position) % 5];
+            let effect = [0.0, 0.01, 0.03, 0.08, 0.0]
+                .into_iter()
+                .cycle()
+                .nth(number + position)
+                .unwrap();
             let mut samples = Samples::new(Some(1));
             for _ in 0..runs {
                 for (side, shift) in [(Side::Before, 0.0), (Side::After, effect)] {
