@@ -7,13 +7,13 @@
 //! permutations: the same series always has the same change points, and three points behind a step suffice.
 //!
 //! ```text
-//! segment ──▶ best split into two, up to the end        t-test at 0.04 / number of splits ──▶ split, both halves again
+//! segment ──▶ best split into two, up to the end        t-test at 0.05 / number of splits ──▶ split, both halves again
 //!      └────▶ else best split with a free end (a hump)  t-test at 0.01 / number of splits ──▶ split, both halves again
 //! at last: every change point against its two neighbours, the weakest that fails is taken out, until none does
 //! ```
 //!
 //! Dividing by the number of splits (Bonferroni) bounds the chance of any alarm in a series of nothing but normal
-//! noise by 0.05, whatever its length.
+//! noise by 0.06, whatever its length.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -26,7 +26,7 @@ pub const MAX_POINTS: usize = 2000;
 pub const MIN_SEGMENT: usize = 3;
 
 /// Chance of a false alarm that is spent on splits up to the end of a segment, and on humps inside it.
-const SPLIT_ALPHA: f64 = 0.04;
+const SPLIT_ALPHA: f64 = 0.05;
 const HUMP_ALPHA: f64 = 0.01;
 
 /// A place where the level changed.

@@ -13,8 +13,10 @@
 //! | [`verdict`] | the one verdict and its rules |
 //! | [`matrix`], [`comparison`] | what was measured; the same with its verdicts, which every export prints |
 //! | [`mod@export`], [`mod@import`] | mail, Markdown, CSV, JSON, Go text, HTML; and files of other tools |
+//! | [`pair`] | two imported files as one matrix |
 //! | [`flame`] | folded stacks: merge, difference, layout, search |
 
+pub mod between;
 pub mod change_points;
 pub mod comparison;
 pub mod export;
@@ -27,6 +29,7 @@ pub mod matrix;
 pub mod modes;
 pub mod noise;
 pub mod order;
+pub mod pair;
 pub mod quantile;
 mod random;
 pub mod rank;

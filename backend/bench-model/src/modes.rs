@@ -145,6 +145,7 @@ pub fn dip(values: &Sorted) -> f64 {
         if distance <= found {
             break;
         }
+        // The corners themselves belong to the peak: a distribution with one peak may jump there.
         let outside = |upto: bool| {
             let gap = |((point, low), high): ((&Point, &f64), &f64)| {
                 if upto {
@@ -156,9 +157,9 @@ pub fn dip(values: &Sorted) -> f64 {
             let all = rest.iter().zip(&convex.at).zip(&concave.at).map(gap);
             let worst = |gaps: &mut dyn Iterator<Item = f64>| gaps.fold(0.0, f64::max);
             if upto {
-                worst(&mut all.take(left + 1))
+                worst(&mut all.take(left))
             } else {
-                worst(&mut all.skip(right))
+                worst(&mut all.skip(right + 1))
             }
         };
         found = found.max(outside(true)).max(outside(false));

@@ -23,7 +23,7 @@ corpus! {
     "perf-stat-6.1.187.json" => Format::PerfStat,
     "perf-stat-6.1.187-per-cpu.json" => Format::PerfStat,
     "go-test-1.26.8.txt" => Format::GoBench,
-    "cargo-criterion.jsonl" => Format::Criterion,
+    "cargo-criterion-1.1.0.jsonl" => Format::Criterion,
     "custom-smaller.json" => Format::CustomSmallerIsBetter,
     "custom-bigger.json" => Format::CustomBiggerIsBetter,
     "bencher-bmf.json" => Format::Bencher,
@@ -228,8 +228,11 @@ fn go_test() {
 
 #[test]
 fn the_others() {
-    let criterion = series("cargo-criterion.jsonl");
-    assert_eq!(criterion[0].values, [45.1, 45.11, 45.2, 45.11]);
+    let criterion = series("cargo-criterion-1.1.0.jsonl");
+    assert_eq!(criterion.len(), 2);
+    assert_eq!(criterion[0].key.workload, "lookup/sum/64");
+    assert_eq!(criterion[0].values.len(), 12);
+    assert_eq!(criterion[0].values[0], 1_314_590.0 / 65_560.0);
     let smaller = series("custom-smaller.json");
     assert_eq!((smaller[0].key.unit, smaller[0].values[0]), (Unit::Percent, 50.0));
     let bigger = series("custom-bigger.json");

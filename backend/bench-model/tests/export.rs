@@ -1,15 +1,18 @@
 //! What every export promises: mail fits, nothing is lost on the way back, HTML holds no markup of strangers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "common/matrix.rs"]
-mod matrix;
+#[path = "common/drawn.rs"]
+mod drawn;
+#[path = "common/sweep.rs"]
+mod sweep;
 
+use drawn::matrices;
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, MAIL_COLUMNS, export};
 use fleethold_bench_model::import::{Content, Format, import};
 use fleethold_bench_model::matrix::Matrix;
-use matrix::{matrices, restore};
 use proptest::prelude::*;
+use sweep::restore;
 
 fn text(matrix: &Matrix, format: ExportFormat) -> String {
     export(&Comparison::judge(matrix).unwrap(), format)

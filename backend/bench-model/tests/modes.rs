@@ -1,5 +1,4 @@
 //! The dip against the reference implementation, and the rate of false alarms.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,5 +1,9 @@
 //! Our numbers against those of scipy and numpy, kept as data (`tests/data/scipy.py` writes them).
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use fleethold_bench_model::holm;
 use fleethold_bench_model::quantile::Sorted;

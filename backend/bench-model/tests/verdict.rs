@@ -1,16 +1,19 @@
 //! What the verdict promises: exchanging the sides flips signs and nothing else, three runs decide nothing.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "common/matrix.rs"]
-mod matrix;
+#[path = "common/drawn.rs"]
+mod drawn;
+#[path = "common/sweep.rs"]
+mod sweep;
 
+use drawn::matrices;
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_bench_model::unit::Direction;
 use fleethold_bench_model::verdict::{Rules, Verdict, decide, evidence};
-use matrix::{matrices, restore};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sweep::restore;
 
 /// What is left of a comparison when names are forgotten: bits, not rounded numbers.
 fn bits(matrix: &Matrix) -> Vec<(Option<Verdict>, Option<u64>, [f64; 3])> {

@@ -54,10 +54,10 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
                 found.fact(format!("line {number} iterations"), *iterations);
             }
             _ => {
-                if let Some((name, value)) = configuration(line) {
-                    if !MACHINE.contains(&name) {
-                        parameters.insert(name.to_owned(), value.to_owned());
-                    }
+                if let Some((name, value)) = configuration(line)
+                    && !MACHINE.contains(&name)
+                {
+                    parameters.insert(name.to_owned(), value.to_owned());
                 }
                 if !line.trim().is_empty() {
                     found.fact(format!("line {number}"), line);

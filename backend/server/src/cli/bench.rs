@@ -1,5 +1,8 @@
 //! `fleethold bench`: every claim of speed is a workload that anyone can run again.
 
+mod compare;
+mod export;
+mod file;
 mod list;
 mod run;
 mod sample;
@@ -14,6 +17,8 @@ use crate::settings::Settings;
 pub(super) enum BenchCommand {
     List(list::ListArgs),
     Run(run::RunArgs),
+    Compare(compare::CompareArgs),
+    Export(export::ExportArgs),
     /// Take one sample: what `bench run` starts for each
     #[command(hide = true)]
     Sample,
@@ -23,6 +28,8 @@ pub(super) fn run(settings: &Settings, command: BenchCommand) -> CliResult {
     match command {
         BenchCommand::List(args) => list::run(&args),
         BenchCommand::Run(args) => run::run(settings, &args),
+        BenchCommand::Compare(args) => compare::run(&args),
+        BenchCommand::Export(args) => export::run(&args),
         BenchCommand::Sample => sample::run(),
     }
 }

@@ -1,0 +1,33 @@
+//! `fleethold bench export`: a kept run in another form.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fleethold_bench_model::comparison::Comparison;
+use fleethold_bench_model::export::{ExportFormat, export};
+
+use super::super::exit::{CliResult, Exit};
+use super::super::output;
+use super::file;
+
+/// Print a kept run as text to mail, Markdown, CSV, JSON, Go benchmark text or one HTML file
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  fleethold bench export run.json
+  fleethold bench export run.json --format gobench | benchstat -col side /dev/stdin
+  fleethold bench export run.json --format html > run.html")]
+pub(in crate::cli) struct ExportArgs {
+    /// A run kept by bench run --out, or our CSV or Go text
+    file: PathBuf,
+    /// mail, markdown, csv, json, gobench or html
+    #[arg(long, default_value = "mail")]
+    format: ExportFormat,
+}
+
+pub(super) fn run(args: &ExportArgs) -> CliResult {
+    let matrix = file::matrix(&args.file)?;
+    let comparison = Comparison::judge(&matrix)?;
+    output::line(export(&comparison, args.format).trim_end())?;
+    Ok(Exit::Done)
+}
