@@ -389,6 +389,20 @@ impl Matrix {
             .count()
     }
 
+    /// Scenarios in which something was measured, but no control: their changes may be the machine's.
+    pub fn scenarios_without_control(&self) -> Vec<&str> {
+        let has = |name: &str, control: bool| {
+            self.rows
+                .iter()
+                .any(|row| row.scenario == name && (row.control || !control))
+        };
+        self.scenarios
+            .iter()
+            .map(|scenario| scenario.name.as_str())
+            .filter(|name| has(name, false) && !has(name, true))
+            .collect()
+    }
+
     /// The same with before and after exchanged.
     #[must_use]
     pub fn swapped(mut self) -> Self {
