@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::histogram::Log2Histogram;
+use crate::interval::{IntervalMethod, MAX_PAIRS};
 use crate::sample::{MAX_SAMPLES, Samples};
 use crate::text::quote;
 use crate::unit::{Direction, Unit};
@@ -364,6 +365,11 @@ impl Matrix {
                 rules.confidence.to_string(),
                 "more than 0 and less than 1",
             );
+        }
+        if let IntervalMethod::Bootstrap { pairs, .. } = rules.interval
+            && !(1..=MAX_PAIRS).contains(&pairs)
+        {
+            return field("pairs", pairs.to_string(), "1 to 10000");
         }
         if !(rules.min_effect_ratio.is_finite() && rules.min_effect_ratio >= 0.0) {
             return field(
