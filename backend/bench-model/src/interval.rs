@@ -9,6 +9,9 @@ use crate::rank::{self, RankError};
 /// Largest sample of a side that is resampled: more would take minutes, and then the rank interval is as good.
 pub const MAX_RESAMPLED: usize = 10_000;
 
+/// Most pairs of resamples: the ends do not move any more, and a file of a stranger cannot ask for hours.
+pub const MAX_PAIRS: u32 = 10_000;
+
 /// How the ends of an interval are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +25,7 @@ pub enum IntervalMethod {
     Bootstrap {
         /// Seed of the resampling.
         seed: u64,
-        /// Pairs of resamples, each giving two ratios.
+        /// Pairs of resamples, each giving two ratios; 1 to [`MAX_PAIRS`].
         pairs: u32,
     },
 }
@@ -103,7 +106,7 @@ pub fn ratio_of_medians(
                     expected: "at most 10000 samples a side for the bootstrap",
                 });
             }
-            let (ln_low, ln_high) = percentiles(before, after, confidence, seed, pairs.max(1));
+            let (ln_low, ln_high) = percentiles(before, after, confidence, seed, pairs.clamp(1, MAX_PAIRS));
             Ok(RatioInterval {
                 ln_estimate,
                 ln_low,

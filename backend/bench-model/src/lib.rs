@@ -4,7 +4,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`unit`], [`series`] | the closed list of units with direction; identity of a series |
+//! | [`mod@unit`], [`series`] | the closed list of units with direction; identity of a series |
 //! | [`sample`], [`order`] | raw samples in measured order; the random interleaving |
 //! | [`quantile`], [`histogram`] | medians, quantiles, MAD, ECDF; log2 histograms |
 //! | [`rank`], [`interval`], [`holm`] | Mann–Whitney, Hodges–Lehmann, bootstrap, Holm |

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::histogram::Log2Histogram;
+use crate::interval::{IntervalMethod, MAX_PAIRS};
 use crate::sample::{MAX_SAMPLES, Samples};
 use crate::text::quote;
 use crate::unit::{Direction, Unit};
@@ -365,6 +366,11 @@ impl Matrix {
                 "more than 0 and less than 1",
             );
         }
+        if let IntervalMethod::Bootstrap { pairs, .. } = rules.interval
+            && !(1..=MAX_PAIRS).contains(&pairs)
+        {
+            return field("pairs", pairs.to_string(), "1 to 10000");
+        }
         if !(rules.min_effect_ratio.is_finite() && rules.min_effect_ratio >= 0.0) {
             return field(
                 "min_effect_ratio",
@@ -387,6 +393,20 @@ impl Matrix {
             .flat_map(|row| &row.cells)
             .filter(|cell| self.metric(&cell.metric).is_some_and(|metric| metric.judged))
             .count()
+    }
+
+    /// Scenarios in which something was measured, but no control: their changes may be the machine's.
+    pub fn scenarios_without_control(&self) -> Vec<&str> {
+        let has = |name: &str, control: bool| {
+            self.rows
+                .iter()
+                .any(|row| row.scenario == name && (row.control || !control))
+        };
+        self.scenarios
+            .iter()
+            .map(|scenario| scenario.name.as_str())
+            .filter(|name| has(name, false) && !has(name, true))
+            .collect()
     }
 
     /// The same with before and after exchanged.

@@ -189,6 +189,14 @@ fn gnu_time() {
         panic!("series");
     };
     assert_eq!(found[0].values, [3723.0]);
+    let short = text.replace("\tElapsed", "\tPercent of CPU this job got: ?%\n\tElapsed");
+    assert!(
+        import("t", short.as_bytes(), None)
+            .unwrap()
+            .facts
+            .values()
+            .any(|fact| fact.ends_with("?%"))
+    );
     let back = text.replace("1:02:03", "-1:02:03");
     assert!(
         import("t", back.as_bytes(), None)

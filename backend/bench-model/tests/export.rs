@@ -71,6 +71,16 @@ fn a_quick_run_says_so_everywhere_it_is_read() {
 }
 
 #[test]
+fn a_missing_control_is_told() {
+    let mut matrix = restore();
+    assert!(!text(&matrix, ExportFormat::Mail).contains("No control row"));
+    matrix
+        .rows
+        .retain(|row| !(row.control && row.scenario == "spinner"));
+    assert!(text(&matrix, ExportFormat::Mail).contains("No control row in spinner:"));
+}
+
+#[test]
 fn other_machines_are_refused_or_marked() {
     let mut matrix = restore();
     matrix.after.machine_class = "64-core".to_owned();

@@ -141,10 +141,19 @@ pub(super) fn notes(comparison: &Comparison<'_>) -> Vec<String> {
         significant(rules.alpha, 3),
         significant(rules.min_effect_ratio * 100.0, 3)
     ));
-    notes.push(format!(
-        "ctl: the control, {} at its default on both sides (before@default vs after@default).",
-        matrix.knob
-    ));
+    if matrix.rows.iter().any(|row| row.control) {
+        notes.push(format!(
+            "ctl: the control, {} at its default on both sides (before@default vs after@default).",
+            matrix.knob
+        ));
+    }
+    let missing = matrix.scenarios_without_control();
+    if !missing.is_empty() {
+        notes.push(format!(
+            "No control row in {}: a change there may be the machine's.",
+            missing.join(", ")
+        ));
+    }
     notes
 }
 

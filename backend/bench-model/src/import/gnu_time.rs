@@ -58,6 +58,8 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
             .iter()
             .find_map(|(prefix, metric, unit)| Some((text.strip_prefix(prefix)?, *metric, *unit)));
         match (command, known) {
+            // A run too short for a share of the processor.
+            (Some(_), Some(("?%", ..))) => found.fact(format!("line {number}"), text),
             (Some(command), Some((value, metric, unit))) => {
                 let number_of = value_of(source, number, metric, value)?;
                 found.sample(
@@ -84,7 +86,6 @@ fn value_of(source: &Source<'_>, line: usize, metric: &str, text: &str) -> Resul
     let fail = |expected: &str| source.error(Place::Line(line), expected, text);
     let plain = |text: &str| text.parse::<f64>().map_err(|_| fail("a number"));
     match metric {
-        // `?%` when nothing was measured is no number either.
         "cpu" => plain(text.trim_end_matches('%')),
         "time" => {
             let parts: Vec<&str> = text.split(':').collect();

@@ -34,8 +34,8 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
         if let Some(value) = value {
             let unit = unit_of(found, &root, event)?;
             let mut key = SeriesKey::new("perf stat", event, unit);
-            // One line a processor or thread with -A, --per-core or --per-thread.
-            for part in ["cpu", "core", "socket", "die", "node", "thread", "interval"] {
+            // One line a processor or thread with -A, --per-core or --per-thread. Intervals of -I are samples.
+            for part in ["cpu", "core", "socket", "die", "node", "thread"] {
                 if let Some(node) = root.get(part) {
                     let text = node
                         .value
