@@ -331,6 +331,7 @@ fn listen(
     let server = HttpServer::new(move || {
         App::new()
             .app_data(state.clone())
+            .wrap(from_fn(http::drain::unread_body))
             .wrap(Compress::default())
             .wrap(from_fn(http::headers::stamp))
             .wrap(TracingLogger::default())

@@ -11,6 +11,49 @@ use fleethold_server::auth::users::UserStore;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use support::{Api, Ground, Server, USER_PASSWORD};
+use tokio::process::Command;
+
+/// Answered before it is read, a body must not end the stream before the answer. curl is the client that minds.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_bodies_get_their_answer_over_http2() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let body = json!({"store": "x".repeat(2000)}).to_string();
+    for (path, expected) in [
+        ("/api/v1/restores", "401 2"),
+        ("/api/v1/nothing", "404 2"),
+        ("/api2/json/nothing", "404 2"),
+    ] {
+        for _ in 0..10 {
+            let curl = Command::new("curl")
+                .args([
+                    "--silent",
+                    "--insecure",
+                    "--noproxy",
+                    "*",
+                    "--http2",
+                    "--output",
+                    "/dev/null",
+                ])
+                .args([
+                    "--write-out",
+                    "%{http_code} %{http_version}",
+                    "--header",
+                    "content-type: application/json",
+                ])
+                .args(["--data", &body, &format!("{}{path}", server.url)])
+                .output()
+                .await
+                .unwrap();
+            let answer = String::from_utf8_lossy(&curl.stdout).into_owned();
+            assert_eq!(
+                (curl.status.code(), answer.as_str()),
+                (Some(0), expected),
+                "{path}"
+            );
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_to_strangers() {

@@ -237,7 +237,10 @@ fn follow_log(stderr: ChildStderr) -> Log {
                     .chars()
                     .take(1000)
                     .collect::<String>();
-                if ["WARNING:", "ERROR:", "FATAL:", "PANIC:"].iter().any(|severity| line.contains(severity)) {
+                if ["WARNING:", "ERROR:", "FATAL:", "PANIC:"]
+                    .iter()
+                    .any(|severity| line.contains(severity))
+                {
                     tracing::warn!(target: "fleethold_history::postgres", "{line}");
                 } else {
                     tracing::debug!(target: "fleethold_history::postgres", "{line}");

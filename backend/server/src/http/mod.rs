@@ -11,6 +11,7 @@
 pub mod assets;
 mod cookie;
 pub mod docs;
+pub mod drain;
 pub mod extract;
 pub mod headers;
 pub mod metrics;
