@@ -1,5 +1,6 @@
 //! What everybody may read without asking an actor: published snapshots of the stores, the jobs and the server's health.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -216,7 +217,7 @@ impl Views {
     /// Figures over the whole fleet; touches no file.
     #[must_use]
     pub fn summary(&self) -> FleetSummary {
-        self.sum(self.jobs.load(), |_| true)
+        self.sum(self.jobs.load(), |row| Some(Cow::Borrowed(row)))
     }
 
     /// As [`Views::summary`], over what somebody sees.
@@ -232,11 +233,15 @@ impl Views {
             JobState::Running => (queued, running + 1, rate + job.progress.rate_bytes_per_s),
             _ => (queued, running, rate),
         });
-        self.sum(load, |name| sight.store(name))
+        self.sum(load, |row| sight.store(row))
     }
 
-    /// Queued jobs, running ones and their rate are given; the stores are those that `sees` says.
-    fn sum(&self, load: (u64, u64, u64), sees: impl Fn(&str) -> bool) -> FleetSummary {
+    /// Queued jobs, running ones and their rate are given; the stores are as `seen_as` says.
+    fn sum(
+        &self,
+        load: (u64, u64, u64),
+        seen_as: impl for<'r> Fn(&'r StoreRow) -> Option<Cow<'r, StoreRow>>,
+    ) -> FleetSummary {
         let stores = self.stores.load();
         let (queued_jobs, running_jobs, restore_bytes_per_s) = load;
         let mut summary = FleetSummary {
@@ -249,10 +254,9 @@ impl Views {
         let mut seen = BTreeSet::new();
         for handle in &stores.list {
             let published = handle.view.published();
-            let row = &published.row;
-            if !sees(&row.name) {
+            let Some(row) = seen_as(&published.row) else {
                 continue;
-            }
+            };
             summary.stores += 1;
             *match row.state {
                 StoreState::Unknown => &mut summary.unknown,

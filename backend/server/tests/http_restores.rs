@@ -375,7 +375,12 @@ async fn who_sees_one_store_sees_it_and_the_own_restores() {
         "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
     );
     ground.add_user("guest@pbs", "");
+    ground.add_user(
+        "others@pbs",
+        "acl:1:/datastore:others@pbs:DatastoreAudit\nacl:1:/datastore/golden:others@pbs:NoAccess\n",
+    );
     let admin = server.client().await;
+    let others = server.client_as("others@pbs", USER_PASSWORD).await;
     let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
     let guest = server.client_as("guest@pbs", USER_PASSWORD).await;
     let id = |job: Value| job["id"].as_str().unwrap().to_owned();
@@ -403,6 +408,11 @@ async fn who_sees_one_store_sees_it_and_the_own_restores() {
     assert_eq!(ids(reader.json("/api/v1/restores").await, "id"), [own.as_str()]);
     assert_eq!(ids(reader.json("/api/v1/stores").await, "name"), ["golden"]);
     assert_eq!(reader.json("/api/v1/fleet/summary").await["stores"], 1);
+    assert_eq!(
+        ids(others.json("/api/v1/stores").await, "name"),
+        ["closed", "real"]
+    );
+    assert_eq!(others.json("/api/v1/fleet/summary").await["stores"], 2);
     assert_eq!(
         ids(admin.json("/api/v1/restores").await, "id"),
         [own.as_str(), of_admin.as_str()]

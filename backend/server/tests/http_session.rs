@@ -10,7 +10,7 @@ mod support;
 use fleethold_server::auth::users::UserStore;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use support::{Api, Ground, Server, USER_PASSWORD};
+use support::{Api, Ground, Server, USER_PASSWORD, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_to_strangers() {
@@ -258,11 +258,36 @@ async fn rights_are_those_of_acl_cfg() {
     let server = ground.serve().await;
     let reader = server.client_as("reader@pbs", "a reader's secret").await;
     let guest = server.client_as("guest@pbs", "a guest's secret").await;
-    assert_eq!(reader.json("/api/v1/stores/golden").await["name"], "golden");
     assert_eq!(
         reader.json("/api/v1/stores/golden/groups?ns=prod").await["total"],
         1
     );
+    let admin = server.client().await;
+    let whole = eventually("the look at the store", || async {
+        let row = admin.json("/api/v1/stores/golden").await;
+        row["snapshots"].is_u64().then_some(row)
+    })
+    .await;
+    // What is only partly one's own has no figures, whichever way it is asked for.
+    let part = json!({"name": "golden", "path": "", "comment": whole["comment"], "state": "unknown"});
+    assert_eq!(reader.json("/api/v1/stores/golden").await, part);
+    assert_eq!(reader.json("/api/v1/stores").await["items"], json!([part]));
+    let summary = reader.json("/api/v1/fleet/summary").await;
+    for (figure, expected) in [
+        ("stores", 1),
+        ("unknown", 1),
+        ("snapshots", 0),
+        ("total_bytes", 0),
+    ] {
+        assert_eq!(summary[figure], expected, "{figure}");
+    }
+    let namespaces = |list: Value| list["items"].as_array().unwrap().clone();
+    let path = "/api/v1/stores/golden/namespaces";
+    assert_eq!(
+        namespaces(reader.json(path).await),
+        [json!({"ns": "prod"}), json!({"ns": "prod/db"})]
+    );
+    assert_eq!(namespaces(admin.json(path).await).len(), 4);
     for (api, path) in [
         (&reader, "/api/v1/history"),
         (&reader, "/api/v1/observe"),
@@ -282,7 +307,6 @@ async fn rights_are_those_of_acl_cfg() {
     let allowed = json!({"source": {"store": "golden", "ns": "prod", "snapshot": "vm/200/2024-05-01T10:00:50Z",
         "archive": "drive-sata0.img"}, "target": {"kind": "null"}});
     let job = reader.restore(&allowed).await;
-    let admin = server.client().await;
     assert_eq!(admin.ended(job["id"].as_str().unwrap()).await["state"], "ok");
 }
 

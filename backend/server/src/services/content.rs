@@ -50,14 +50,20 @@ pub fn open(views: &Views, name: &str) -> ServiceResult<Reading> {
     })
 }
 
-/// All namespaces of a store, the root first. Blocks.
+/// The namespaces of a store that `sees` says, the root first. Blocks.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn namespaces(views: &Views, store: &str, page: &PageRequest) -> ServiceResult<Page<NamespaceEntry>> {
-    let found = open(views, store)?
+pub fn namespaces(
+    views: &Views,
+    store: &str,
+    page: &PageRequest,
+    sees: impl Fn(&Namespace) -> bool,
+) -> ServiceResult<Page<NamespaceEntry>> {
+    let mut found = open(views, store)?
         .store
         .namespaces(&Namespace::root(), MAX_DEPTH)?;
+    found.retain(sees);
     let position = |wanted: &str| found.iter().position(|ns| ns.as_str() == wanted);
     let after = page
         .after()

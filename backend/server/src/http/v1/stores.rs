@@ -32,7 +32,8 @@ pub struct ListQuery {
     limit: Option<usize>,
 }
 
-/// `GET /api/v1/stores`: all rows that the caller sees, from memory; with an entity tag.
+/// `GET /api/v1/stores`: all rows that the caller sees, from memory; with an entity tag. Who has rights in a namespace of
+/// a store only gets its row without figures and path.
 #[utoipa::path(get, path = "/api/v1/stores", tag = "stores",
     params(("cursor" = Option<String>, Query), ("limit" = Option<usize>, Query, description = "10,000 when absent")),
     responses((status = 200, body = Page<StoreRow>), (status = 304)))]
@@ -45,8 +46,7 @@ pub async fn list(
     let sight = rights::sight(&state, &caller);
     let limit = query.limit.or(Some(crate::services::paging::MAX_LIMIT));
     let page = PageRequest::parse(query.cursor.as_deref(), limit)?;
-    let mut rows = stores::list(&state.views);
-    rows.retain(|row| sight.store(&row.name));
+    let rows = stores::list(&state.views, &sight);
     let rows = page.cut(
         rows,
         |row| row.name.clone(),
@@ -55,7 +55,7 @@ pub async fn list(
     tagged(&rows, &known)
 }
 
-/// `GET /api/v1/stores/{store}`.
+/// `GET /api/v1/stores/{store}`: as in the list.
 #[utoipa::path(get, path = "/api/v1/stores/{store}", tag = "stores",
     params(("store" = String, Path, description = "Datastore name")),
     responses((status = 200, body = StoreRow), (status = 404, body = fleethold_api_types::Problem)))]
@@ -65,10 +65,11 @@ pub async fn get(
     store: web::Path<String>,
 ) -> ApiResult<HttpResponse> {
     rights::store(&state, &caller, &store)?;
-    Ok(HttpResponse::Ok().json(stores::get(&state.views, &store)?))
+    let sight = rights::sight(&state, &caller);
+    Ok(HttpResponse::Ok().json(stores::get(&state.views, &sight, &store)?))
 }
 
-/// `GET /api/v1/stores/{store}/namespaces`: all of them, the root first.
+/// `GET /api/v1/stores/{store}/namespaces`: those that the caller has a right in, the root first.
 #[utoipa::path(get, path = "/api/v1/stores/{store}/namespaces", tag = "stores", params(("store" = String, Path, description = "Datastore name"), ListQuery),
     responses((status = 200, body = Page<NamespaceEntry>)))]
 pub async fn namespaces(
@@ -79,7 +80,11 @@ pub async fn namespaces(
 ) -> ApiResult<HttpResponse> {
     rights::store(&state, &caller, &store)?;
     let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
-    let found = blocking(&state, move |views| content::namespaces(views, &store, &page)).await?;
+    let sight = rights::sight(&state, &caller);
+    let found = blocking(&state, move |views| {
+        content::namespaces(views, &store, &page, |ns| sight.namespace(&store, ns))
+    })
+    .await?;
     Ok(HttpResponse::Ok().json(found))
 }
 
