@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use fleethold_api_types::{FileEntry, GroupEntry, NamespaceEntry, Page, SnapshotEntry, VerifyState};
 use fleethold_datastore::{Datastore, SnapshotInfo};
 use fleethold_format::manifest::VerifyOutcome;
@@ -246,12 +247,18 @@ pub struct Download {
 }
 
 impl Download {
-    /// Why the stream ended with an error.
-    pub async fn failure(self) -> ServiceError {
-        match self.ended.await {
-            Ok(Err(error)) => error,
-            Ok(Ok(())) => ServiceError::internal("the download ended early"),
-            Err(error) => error.into(),
+    /// The next piece; `None` is the clean end.
+    ///
+    /// # Errors
+    /// The restore's own error, which names store, snapshot, file, chunk and position; the stream knows the reason only.
+    pub async fn next_piece(&mut self) -> ServiceResult<Option<Bytes>> {
+        match self.stream.next_piece().await.transpose() {
+            Ok(piece) => Ok(piece),
+            Err(aborted) => Err(match (&mut self.ended).await {
+                Ok(Err(error)) => error,
+                Ok(Ok(())) => ServiceError::internal(aborted),
+                Err(error) => error.into(),
+            }),
         }
     }
 }
@@ -272,7 +279,11 @@ pub async fn download(
     let load = work
         .spawn_blocking(move || {
             let key = key.unlock()?;
-            Load::read(&planner, file.open(key.as_deref())?, key, Duration::ZERO)
+            let open = file.open(key.as_deref())?;
+            Load::read(&planner, open, key, Duration::ZERO).map_err(|error| ServiceError {
+                message: format!("restoring {file}: {}", error.message),
+                ..error
+            })
         })
         .await??;
     let (sink, stream) = StreamSink::channel(QUEUED_PIECES);

@@ -76,18 +76,14 @@ async fn send(
     let spec = FileSpec::parse(&state.views, store, ns, snapshot, file)?;
     let mut download = content::download(&state.views, &state.engine, &state.work, spec, key).await?;
     // What is wrong from the first byte on is a problem document, not a broken connection.
-    let first = match download.stream.next_piece().await {
-        Some(Err(_)) => return Err(download.failure().await.into()),
-        Some(Ok(piece)) => Some(Ok(piece)),
-        None => None,
-    };
+    let first = download.next_piece().await?;
     let Download {
         stream,
         len,
         file_name,
         ..
     } = download;
-    let stream = stream::iter(first).chain(stream);
+    let stream = stream::iter(first.map(Ok)).chain(stream);
     let mut reply = HttpResponse::Ok();
     reply
         .insert_header((header::CONTENT_TYPE, "application/octet-stream"))
