@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use fleethold_format::names::{ArchiveKind, Namespace, SnapshotPath};
 use fleethold_restore::{Outcome, ReportError, RestoreReport};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::archive::{self, Failed, Tools};
+use super::archive::{self, Failed, Signature, Tools};
 use super::exit::{CliResult, Exit, Failure};
 use super::key::KeyFlags;
 use super::options::{self, Resources};
@@ -67,9 +68,17 @@ pub(super) struct RestoreArgs {
     /// What to show on stderr
     #[arg(long, value_name = "MODE", default_value = "auto")]
     progress: ProgressMode,
-    /// Print the report as one JSON object
+    /// Print the report as one JSON object; `signature` in it is verified, missing, invalid or not-checked (without a key)
     #[arg(long)]
     json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Told<'r> {
+    #[serde(flatten)]
+    report: &'r RestoreReport,
+    signature: Signature,
 }
 
 pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
@@ -79,7 +88,14 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
         ));
     }
     let base = archive::blank_report(&args.store, &args.ns, &args.snapshot, &args.archive);
-    match restore(settings, &args) {
+    let mut signature = Signature::default();
+    let done = restore(settings, &args, &mut signature);
+    let tell = |report: &RestoreReport| output::json(&Told { report, signature });
+    match done {
+        Ok(Ok(report)) if args.json => {
+            tell(&report)?;
+            Ok(Exit::Done)
+        }
         Ok(Ok(report)) => {
             report_success(&args, &report)?;
             Ok(Exit::Done)
@@ -87,7 +103,7 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
         Ok(Err(failed)) => {
             output::note(&format!("fleethold: {}", failed.message()));
             if args.json {
-                output::json(&failed.report)?;
+                tell(&failed.report)?;
             }
             Ok(failed.exit)
         }
@@ -102,7 +118,7 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
                     chunk: None,
                     position: None,
                 };
-                output::json(&RestoreReport {
+                tell(&RestoreReport {
                     outcome: Outcome::Failed,
                     error: Some(error),
                     ..base
@@ -113,7 +129,12 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
     }
 }
 
-fn restore(settings: &Settings, args: &RestoreArgs) -> CliResult<Result<RestoreReport, Failed>> {
+/// `signature` is filled in as soon as it is known, whatever comes afterwards.
+fn restore(
+    settings: &Settings,
+    args: &RestoreArgs,
+    signature: &mut Signature,
+) -> CliResult<Result<RestoreReport, Failed>> {
     let place = place::open(settings, &args.store)?;
     let key = args.key.load()?;
     let tools = Tools {
@@ -125,7 +146,7 @@ fn restore(settings: &Settings, args: &RestoreArgs) -> CliResult<Result<RestoreR
         sha256: args.sha256,
     };
     let runtime = options::runtime()?;
-    let done = runtime.block_on(run_one(&tools, &place, args));
+    let done = runtime.block_on(run_one(&tools, &place, args, signature));
     // A reader of stdout that does not read must not keep a cancelled process alive.
     runtime.shutdown_background();
     Ok(done?)
@@ -135,6 +156,7 @@ async fn run_one(
     tools: &Tools,
     place: &Place,
     args: &RestoreArgs,
+    signature: &mut Signature,
 ) -> anyhow::Result<Result<RestoreReport, Failed>> {
     archive::cancel_on_signals(&tools.cancel)?;
     let base = archive::blank_report(&place.label, &args.ns, &args.snapshot, &args.archive);
@@ -144,11 +166,12 @@ async fn run_one(
         args.archive, args.snapshot, place.label
     );
 
-    let snapshot =
-        match archive::open_snapshot(&place.store, &args.ns, &args.snapshot, tools.key.as_ref()).await? {
-            Ok(snapshot) => snapshot,
-            Err(error) => return refused(error.code(), format!("{about}: {error}")),
-        };
+    let opened = archive::open_snapshot(&place.store, &args.ns, &args.snapshot, tools.key.as_ref()).await?;
+    *signature = Signature::of(tools.key.as_ref(), &opened);
+    let snapshot = match opened {
+        Ok(snapshot) => snapshot,
+        Err(error) => return refused(error.code(), format!("{about}: {error}")),
+    };
     let name = match archive::resolve(&snapshot, &args.archive) {
         Ok(name) => name,
         Err(error) => return refused(error.code(), format!("{about}: {error}")),
@@ -160,7 +183,7 @@ async fn run_one(
         );
     }
     tracing::info!(lock = %snapshot.lock_note(), "snapshot opened");
-    if tools.key.is_some() && snapshot.manifest().signature.is_none() {
+    if *signature == Signature::Missing {
         writeln!(std::io::stderr(), "note: {about}: {UNSIGNED}")?;
     }
 
@@ -192,9 +215,6 @@ async fn run_one(
 }
 
 fn report_success(args: &RestoreArgs, report: &RestoreReport) -> CliResult<()> {
-    if args.json {
-        return output::json(report);
-    }
     let seconds = report.duration_ns as f64 / 1e9;
     let mut lines = vec![format!(
         "restored {} of {}: {} in {seconds:.2} s, {}/s; {} zeros, {} of {} chunks fetched",

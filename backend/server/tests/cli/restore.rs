@@ -37,6 +37,7 @@ fn a_file_is_sparse_and_the_report_says_what_was_done() {
         ),
         ("sha256", Value::Null),
         ("error", Value::Null),
+        ("signature", "not-checked".into()),
     ];
     for (field, expected) in fields {
         assert_eq!(report[field], expected, "{field}");
