@@ -20,7 +20,7 @@ pub use content::{
     VerifyState,
 };
 pub use events::{Event, EventKind, ServerEvent, SnapshotEvent};
-pub use health::{AboutInfo, DatabaseHealth, DatabaseState, Health, SpoolHealth};
+pub use health::{AboutInfo, AccessProblem, DatabaseHealth, DatabaseState, Health, SpoolHealth};
 pub use history::{HistoryItem, HistoryQuery, HistorySample, HistorySamples};
 pub use problem::Problem;
 pub use restore::{

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use crate::actors::events::FeedStats;
 use crate::actors::store::StoreActor;
+use crate::auth::users::UserStore;
 use crate::jobs::table::JobTable;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::health;
@@ -199,6 +200,8 @@ pub struct Downloads {
 pub struct Views {
     /// Configuration.
     pub fleet: Fleet,
+    /// Users and rights.
+    pub users: Arc<UserStore>,
     /// Stores.
     pub stores: StoreTable,
     /// Jobs.
@@ -286,6 +289,6 @@ impl Views {
     /// Health of the server; touches no file.
     #[must_use]
     pub fn health(&self) -> Health {
-        health::health(&self.fleet, &self.database, &self.recorder)
+        health::health(&self.fleet, &self.users, &self.database, &self.recorder)
     }
 }

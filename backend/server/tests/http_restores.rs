@@ -470,5 +470,9 @@ async fn who_only_reads_a_store_writes_nothing_on_the_server() {
     assert!(!ground.path("state/restore/new.raw").exists());
     reader.restore(&image(json!({"kind": "null"}))).await;
     ground.allow("acl:0:/system:reader@pbs:Admin\n");
-    reader.restore(&file("new.raw", false)).await;
+    eventually("the new right", || async {
+        let reply = reader.post("/api/v1/restores", &file("new.raw", false)).await;
+        (reply.status() == StatusCode::ACCEPTED).then_some(())
+    })
+    .await;
 }

@@ -157,6 +157,14 @@ async fn stolen(api: &Api) -> (String, String) {
 
 async fn is_refused(server: &Server, (ticket, csrf): &(String, String)) {
     let thief = server.stranger();
+    // What another process changed is seen in a moment.
+    eventually("the end of the session", || async {
+        let request = thief
+            .bare(Method::GET, "/api/v1/session")
+            .header("cookie", ticket);
+        (request.send().await.unwrap().status() == StatusCode::UNAUTHORIZED).then_some(())
+    })
+    .await;
     for (method, path) in [
         (Method::GET, "/api/v1/session"),
         (Method::POST, "/api/v1/session/renew"),
@@ -308,6 +316,53 @@ async fn rights_are_those_of_acl_cfg() {
         "archive": "drive-sata0.img"}, "target": {"kind": "null"}});
     let job = reader.restore(&allowed).await;
     assert_eq!(admin.ended(job["id"].as_str().unwrap()).await["state"], "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_line_of_the_rights_is_shown_and_changes_nothing() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    ground.add_user(
+        "reader@pbs",
+        "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
+    );
+    let (admin, stranger) = (server.client().await, server.stranger());
+    let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
+    let gauge = |broken: u8| format!("fleethold_access_file_errors{{file=\"acl.cfg\"}} {broken}");
+    let measured = async |broken| {
+        let text = stranger.get("/metrics").await.text().await.unwrap();
+        text.contains(&gauge(broken))
+    };
+    assert_eq!(admin.json("/api/v1/health").await.get("access_problems"), None);
+    assert!(measured(0).await);
+    let good = std::fs::read_to_string(ground.path("state/etc/acl.cfg")).unwrap();
+    ground.allow("acl:1:/:secret@pbs:King\n");
+    let problems = eventually("the problem", || async {
+        admin.json("/api/v1/health").await.get("access_problems").cloned()
+    })
+    .await;
+    assert_eq!(problems[0]["file"], "acl.cfg");
+    let reason = problems[0]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("line 3") && reason.contains("secret@pbs:King"),
+        "{reason}"
+    );
+    for somebody in [&reader, &stranger] {
+        let health = somebody.json("/api/v1/health").await;
+        assert_eq!(health["access_problems"], json!([{"file": "acl.cfg"}]));
+    }
+    assert!(measured(1).await);
+    reader.json("/api/v1/stores/golden/groups").await;
+
+    let path = ground.path("state/etc/acl.cfg");
+    std::fs::write(path.with_extension("new"), good).unwrap();
+    std::fs::rename(path.with_extension("new"), path).unwrap();
+    eventually("the end of the problem", || async {
+        let health = admin.json("/api/v1/health").await;
+        health.get("access_problems").is_none().then_some(())
+    })
+    .await;
+    assert!(measured(0).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -277,7 +277,7 @@ impl AclTree {
     }
 }
 
-/// `acl.cfg`, read again when it changes. An edit that does not parse keeps the last good rules.
+/// `acl.cfg` as of the last look. An edit that does not parse keeps the last good rules.
 pub struct AclFile(WatchedFile<AclTree, AclError>);
 
 impl AclFile {
@@ -293,6 +293,17 @@ impl AclFile {
     #[must_use]
     pub fn tree(&self) -> Arc<AclTree> {
         self.0.get()
+    }
+
+    /// Reads the file again if it changed. Blocks.
+    pub fn look(&self) {
+        self.0.look();
+    }
+
+    /// Why older rules than the file's are in force, if so.
+    #[must_use]
+    pub fn problem(&self) -> Option<Arc<str>> {
+        self.0.problem()
     }
 }
 
@@ -399,13 +410,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("acl.cfg");
         let file = AclFile::open(path.clone()).unwrap();
-        let may = |file: &AclFile| of(&file.tree(), "a@pbs", "/datastore/x").any(Privileges::READ);
+        let may = |file: &AclFile| {
+            file.look();
+            of(&file.tree(), "a@pbs", "/datastore/x").any(Privileges::READ)
+        };
         assert!(!may(&file), "no file, no rights");
         std::fs::write(&path, "acl:1:/:a@pbs:Admin\n").unwrap();
         assert!(may(&file));
         std::fs::write(&path, "acl:1:/:a@pbs:Admin\nbroken").unwrap();
         assert!(may(&file));
+        assert!(file.problem().unwrap().contains("acl.cfg: line 2"));
         std::fs::write(&path, "acl:1:/:b@pbs:Admin\n").unwrap();
-        assert!(!may(&file));
+        assert!(
+            file.tree()
+                .any_below(&Authid::parse("a@pbs").unwrap(), &[], Privileges::READ)
+        );
+        assert!(!may(&file) && file.problem().is_none());
     }
 }

@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use fleethold_api_types::{Event, Job, StoreRow, StoreState};
+use fleethold_api_types::{Event, Health, Job, StoreRow, StoreState};
 use fleethold_format::names::{Authid, Namespace};
 
+use super::health::without_reasons;
 use crate::auth::acl::{AclTree, Privileges};
 use crate::auth::users::UserStore;
 use crate::views::Views;
@@ -48,6 +49,8 @@ pub struct Sight {
     audits: bool,
     /// No rule below `/datastore` says anything else: all stores, without asking for each.
     all_stores: bool,
+    /// `Sys.Audit` on `/system/status`: the server's inside.
+    inside: bool,
 }
 
 impl Sight {
@@ -59,15 +62,28 @@ impl Sight {
         Self {
             audits,
             all_stores: audits && acl.same_below(caller, &["datastore"]),
+            inside: acl
+                .privileges(caller, &["system", "status"])
+                .any(Privileges::SYS_AUDIT),
             acl,
             caller: caller.clone(),
         }
     }
 
-    /// Whether it is the whole fleet with all jobs.
+    /// Whether it is the whole fleet with all jobs, and the server's inside.
     #[must_use]
     pub fn everything(&self) -> bool {
-        self.all_stores
+        self.all_stores && self.inside
+    }
+
+    /// The server's health as it is in it.
+    #[must_use]
+    pub fn health(&self, health: Health) -> Health {
+        if self.inside {
+            health
+        } else {
+            without_reasons(health)
+        }
     }
 
     /// A store's row as it is in it: whole, without figures, or not at all.
@@ -125,9 +141,13 @@ impl Sight {
                 jobs.retain(|job| self.job(job));
                 samples.retain(|(id, _)| jobs.iter().any(|job| job.id == *id));
             }
-            Event::Server(server) => server.summary = views.summary_for(self),
+            Event::Server(server) => {
+                server.summary = views.summary_for(self);
+                server.health = self.health(server.health.clone());
+            }
             Event::Snapshot(snapshot) => {
                 snapshot.summary = views.summary_for(self);
+                snapshot.health = self.health(snapshot.health.clone());
                 snapshot.jobs.retain(|job| self.job(job));
             }
         }

@@ -10,13 +10,19 @@ use crate::actors::{events, fleet, jobs, store};
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
 use crate::services::error::ServiceError;
+use crate::services::health::without_reasons;
 use crate::services::stores;
 use crate::state::AppState;
 
-/// `GET /api/v1/health`, without signing in: for load balancers and the page's banner.
+/// `GET /api/v1/health`, without signing in: for load balancers and the page's banner. With `Sys.Audit` on
+/// `/system/status` the problems have their reasons.
 #[utoipa::path(get, path = "/api/v1/health", tag = "server", security(()), responses((status = 200, body = Health)))]
-pub async fn health(state: web::Data<AppState>) -> HttpResponse {
-    HttpResponse::Ok().json(state.views.health())
+pub async fn health(state: web::Data<AppState>, caller: Option<Caller>) -> HttpResponse {
+    let health = state.views.health();
+    HttpResponse::Ok().json(match caller {
+        Some(caller) => rights::sight(&state, &caller).health(health),
+        None => without_reasons(health),
+    })
 }
 
 /// `GET /api/v1/about`.
