@@ -9,6 +9,7 @@ mod content;
 mod events;
 mod health;
 mod history;
+mod object;
 mod problem;
 mod restore;
 mod session;
@@ -22,6 +23,7 @@ pub use content::{
 pub use events::{Event, EventKind, ServerEvent, SnapshotEvent};
 pub use health::{AboutInfo, AccessProblem, DatabaseHealth, DatabaseState, Health, SpoolHealth};
 pub use history::{HistoryItem, HistoryQuery, HistorySample, HistorySamples};
+pub use object::object;
 pub use problem::Problem;
 pub use restore::{
     CreateRestore, Job, JobError, JobLog, JobProgress, JobSample, JobState, JobTotals, LogLine, Outcome,

@@ -9,6 +9,7 @@ use super::rights;
 use crate::actors::{events, fleet, jobs, store};
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::services::error::ServiceError;
 use crate::services::health::without_reasons;
 use crate::services::stores;
@@ -41,7 +42,7 @@ pub struct ObserveQuery {
 pub async fn observe(
     state: web::Data<AppState>,
     caller: Caller,
-    query: web::Query<ObserveQuery>,
+    query: Query<ObserveQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
     let fleet = state

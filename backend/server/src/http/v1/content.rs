@@ -9,6 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::http::secret_json::SecretJson;
 use crate::jobs::spec::FileSpec;
 use crate::services::content::{self, Download};
@@ -25,7 +26,7 @@ pub async fn plain(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    query: web::Query<ContentQuery>,
+    query: Query<ContentQuery>,
 ) -> ApiResult<HttpResponse> {
     let ContentQuery { ns, snapshot, file } = query.into_inner();
     send(&state, &caller, &store, &ns, &snapshot, &file, KeyText::default()).await
