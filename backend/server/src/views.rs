@@ -273,8 +273,9 @@ impl Views {
             if let (Some(usage), Some(device)) = (row.usage, published.file_system)
                 && seen.insert(device)
             {
-                summary.total_bytes += usage.total_bytes;
-                summary.used_bytes += usage.used_bytes;
+                // What network file systems say of their size may be next to the largest number.
+                summary.total_bytes = summary.total_bytes.saturating_add(usage.total_bytes);
+                summary.used_bytes = summary.used_bytes.saturating_add(usage.used_bytes);
             }
         }
         summary

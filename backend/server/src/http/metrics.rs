@@ -79,7 +79,8 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
         &broken,
     )?;
     let engine = state.engine.stats();
-    let sum = |field: fn(&fleethold_api_types::Job) -> u64| jobs.iter().map(field).sum::<u64>();
+    let sum =
+        |field: fn(&fleethold_api_types::Job) -> u64| jobs.iter().map(field).fold(0, u64::saturating_add);
     let feed = &views.feed;
     for (name, help, value) in [
         (
