@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use actix::Addr;
 use arc_swap::ArcSwap;
-use fleethold_api_types::{FleetSummary, Health, JobState, StoreRow, StoreState};
+use fleethold_api_types::{FleetSummary, Health, JobState, StoreRow, StoreState, Usage};
 use fleethold_fleet::{Fleet, StoreEntry};
 use fleethold_format::names::DatastoreName;
 use fleethold_history::{Database, Recorder};
@@ -273,9 +273,7 @@ impl Views {
             if let (Some(usage), Some(device)) = (row.usage, published.file_system)
                 && seen.insert(device)
             {
-                // What network file systems say of their size may be next to the largest number.
-                summary.total_bytes = summary.total_bytes.saturating_add(usage.total_bytes);
-                summary.used_bytes = summary.used_bytes.saturating_add(usage.used_bytes);
+                add_space(&mut summary, &usage);
             }
         }
         summary
@@ -291,5 +289,29 @@ impl Views {
     #[must_use]
     pub fn health(&self) -> Health {
         health::health(&self.fleet, &self.users, &self.database, &self.recorder)
+    }
+}
+
+/// What network file systems say of their size may be next to the largest number there is.
+fn add_space(summary: &mut FleetSummary, usage: &Usage) {
+    summary.total_bytes = summary.total_bytes.saturating_add(usage.total_bytes);
+    summary.used_bytes = summary.used_bytes.saturating_add(usage.used_bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_endless_file_systems_are_not_a_small_one() {
+        let endless = Usage {
+            total_bytes: u64::MAX,
+            used_bytes: u64::MAX / 2 + 1,
+            available_bytes: 0,
+        };
+        let mut summary = FleetSummary::default();
+        add_space(&mut summary, &endless);
+        add_space(&mut summary, &endless);
+        assert_eq!((summary.total_bytes, summary.used_bytes), (u64::MAX, u64::MAX));
     }
 }
