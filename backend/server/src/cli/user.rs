@@ -25,7 +25,7 @@ pub(super) enum UserCommand {
     /// Let a user in again
     #[command(after_help = "Examples:\n  fleethold user enable ann@pbs")]
     Enable(OneArgs),
-    /// Keep a user out; effective on the user's next request
+    /// Keep a user out: sessions end and API tokens are refused, within a second
     #[command(after_help = "Examples:\n  fleethold user disable ann@pbs")]
     Disable(OneArgs),
 }
@@ -67,7 +67,7 @@ pub(super) struct ListArgs {
 
 /// Give a user a new password
 ///
-/// It comes from --password-file, the variable FLEETHOLD_PASSWORD, or a prompt.
+/// All sessions of the user end. The password comes from --password-file, the variable FLEETHOLD_PASSWORD, or a prompt.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  fleethold user passwd admin@pbs")]
 pub(super) struct PasswdArgs {
