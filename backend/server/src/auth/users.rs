@@ -418,10 +418,20 @@ fn without_user(text: &str, of_user: &dyn Fn(&str) -> bool) -> String {
     text.split_inclusive('\n').filter_map(kept).collect()
 }
 
-fn check_user(user: &Userid, password: &str) -> Result<(), UserError> {
-    if user.realm() != "pbs" {
-        return Err(UserError::Realm { user: user.clone() });
+/// Refuses users whose passwords are not kept here.
+///
+/// # Errors
+/// [`UserError::Realm`]
+pub fn check_realm(user: &Userid) -> Result<(), UserError> {
+    if user.realm() == "pbs" {
+        Ok(())
+    } else {
+        Err(UserError::Realm { user: user.clone() })
     }
+}
+
+fn check_user(user: &Userid, password: &str) -> Result<(), UserError> {
+    check_realm(user)?;
     let chars = password.chars().count();
     if !PASSWORD_CHARS.contains(&chars) || password.contains(char::is_control) {
         return Err(UserError::Password {

@@ -173,23 +173,20 @@ pub(super) async fn restore(
 ) -> anyhow::Result<Result<RestoreReport, Failed>> {
     let base = blank_report(label, snapshot.namespace(), snapshot.path(), archive.as_str());
     let file = snapshot.listed(archive).cloned();
-    if file
-        .as_ref()
-        .is_some_and(|file| file.crypt_mode == CryptMode::Encrypt)
-        && tools.key.is_none()
-    {
-        let message = format!(
-            "restoring {archive} of snapshot {} in store {label}: it is encrypted and no key was given",
-            snapshot.path()
-        );
-        return Ok(Err(Failed::early(&base, "key-missing", message)));
-    }
     let identity = RestoreIdentity {
         store: label.to_owned(),
         ns: snapshot.namespace().clone(),
         snapshot: snapshot.path().clone(),
         archive: archive.clone(),
     };
+    if file
+        .as_ref()
+        .is_some_and(|file| file.crypt_mode == CryptMode::Encrypt)
+        && tools.key.is_none()
+    {
+        let message = format!("restoring {identity}: it is encrypted and no key was given");
+        return Ok(Err(Failed::early(&base, "key-missing", message)));
+    }
     let (progress, seen) = watch::channel(Progress::default());
     reporter.next(archive.client_name());
 

@@ -120,8 +120,13 @@ fn dispatch(cli: Cli) -> CliResult {
         Command::Check(args) => (args.resources.server_flags(), QUIET),
         _ => (ServerFlags::default(), QUIET),
     };
-    let settings =
-        Settings::load(&common, &server, &Surroundings::of_this_process()).map_err(Failure::setup)?;
+    let settings = Settings::load(&common, &server, &Surroundings::of_this_process()).map_err(|error| {
+        if error.is_usage() {
+            Failure::usage(error.to_string())
+        } else {
+            Failure::setup(error)
+        }
+    })?;
     logging::start(&settings, default_filter)?;
     match command {
         Command::Serve(args) => serve::run(settings, args),

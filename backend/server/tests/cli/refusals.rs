@@ -125,7 +125,7 @@ fn what_cannot_be_meant() {
     ] {
         world
             .run(&with(&["--memory", memory, "--parallel", parallel]))
-            .fails(3, &[word]);
+            .fails(2, &[word]);
     }
 }
 
