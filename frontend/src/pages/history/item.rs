@@ -12,7 +12,7 @@ use crate::{
     chart::Chart,
     clock,
     model::{format, track::Track},
-    pages::jobs::{Failure, Outcome, job_lines, target, title},
+    pages::jobs::{Failure, Outcome, POINTS, job_lines, target, title, written_word},
     route::Route,
     t,
     ui::{
@@ -69,10 +69,10 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                     if let Some(problem) = samples.result.error.clone() {
                         <ProblemAlert title={t!(samples_not_read)} {problem} on_retry={samples.reload.clone()} />
                     }
-                    if !track.restored.is_empty() {
-                        <Chart lines={job_lines(&track)} label={t!(chart_label, what = name)} heading="h2" testid="history-chart" />
+                    if track.restored.len() >= POINTS {
+                        <Chart lines={job_lines(&track, job.target.kind)} label={t!(chart_label, what = name)} heading="h2" testid="history-chart" />
                     } else if samples.result.value().is_some() {
-                        <p class="note">{ t!(no_samples_kept) }</p>
+                        <p class="note" data-testid="no-chart">{ t!(no_samples_kept) }</p>
                     }
                 </div>
             </section>
@@ -93,7 +93,7 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                         }
                         { fact(t!(size), html! { { format::bytes(job.progress.bytes_total) } }) }
                         { fact(t!(fact_read), html! { { format::bytes(job.progress.encoded_bytes_read) } }) }
-                        { fact(t!(fact_written), html! { { format::bytes(job.progress.bytes_written) } }) }
+                        { fact(written_word(&job), html! { { format::bytes(job.progress.bytes_written) } }) }
                         { fact(t!(fact_zero), html! { { format::bytes(job.progress.zero_bytes) } }) }
                         { fact(t!(machine), html! { <>{ found.machine_text.clone() }{ " " }<span class="mono faint">{ found.machine.clone() }</span></> }) }
                         { fact(t!(samples), html! { { format::integer(found.samples) } }) }

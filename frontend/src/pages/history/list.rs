@@ -123,7 +123,7 @@ pub fn history_page() -> Html {
                         <div class="scroll-x" tabindex="0" role="region" aria-label={t!(restores_table)}>
                             <table class={classes!("table", "history", stale.then_some("stale"))}>
                                 <thead><tr>
-                                    <th scope="col">{ t!(ended) }</th><th scope="col">{ t!(restore) }</th><th scope="col">{ t!(store) }</th><th scope="col">{ t!(state) }</th>
+                                    <th scope="col" aria-sort="descending">{ t!(requested) }</th><th scope="col">{ t!(restore) }</th><th scope="col">{ t!(store) }</th><th scope="col">{ t!(state) }</th>
                                     <th scope="col" class="num">{ t!(size) }</th><th scope="col" class="num">{ t!(duration) }</th><th scope="col" class="num">{ t!(rate) }</th><th scope="col">{ t!(to_head) }</th><th scope="col">{ t!(user) }</th>
                                 </tr></thead>
                                 <tbody>{ for first.items.iter().chain(&more.0).map(|item| html! { <Row key={item.job.id.to_string()} item={item.clone()} /> }) }</tbody>
@@ -163,7 +163,7 @@ fn row(props: &RowProps) -> Html {
     let figure = |known: bool, text: String| if known { text } else { "–".to_owned() };
     html! {
         <tr class="row-link" {onclick} data-testid="history-row" data-job={job.id.to_string()}>
-            <td class="soft">{ job.finished_at.map_or_else(|| "–".to_owned(), clock::date_time) }</td>
+            <td class="soft">{ clock::date_time(job.created_at) }</td>
             <th scope="row"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
             <td><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
             <td><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>

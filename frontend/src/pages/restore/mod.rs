@@ -212,7 +212,7 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
                         <ProblemAlert title={t!(not_started)} problem={problem.clone()} />
                     }
                     <form::Fields form={form.clone()} about={about.clone()} {encrypted} signed={props.entry.key_fingerprint.clone()} />
-                    <plan::Plan request={plan::PlanInput::of(&request)} waits_for_key={encrypted && form.key.text.is_empty()} />
+                    <plan::Plan request={plan::PlanInput::of(&request)} waits_for_key={encrypted && form.key.text.is_empty()} kind={form.kind} />
                 </form>
             </div>
             <equivalent::Equivalent {request} {root} key_file={(!form.key.file.is_empty()).then(|| form.key.file.clone())} />

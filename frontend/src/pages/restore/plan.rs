@@ -1,6 +1,6 @@
 //! The plan: read from the index, nothing fetched; asked again when what it depends on changes.
 
-use fleethold_api_types::{CreateRestore, PlanRequest, RestorePlan, RestoreSource};
+use fleethold_api_types::{CreateRestore, PlanRequest, RestorePlan, RestoreSource, TargetKind};
 use gloo::timers::future::TimeoutFuture;
 use yew::prelude::*;
 
@@ -37,6 +37,8 @@ pub(super) struct PlanProps {
     pub request: PlanInput,
     /// Encrypted and no key yet.
     pub waits_for_key: bool,
+    /// Where it goes: nothing is written to nowhere.
+    pub kind: TargetKind,
 }
 
 /// Typing a password asks once it pauses.
@@ -81,13 +83,17 @@ pub(super) fn plan(props: &PlanProps) -> Html {
             if let Some(problem) = plan.result.error.clone().filter(|_| !props.waits_for_key) {
                 <div class="pad"><ProblemAlert title={t!(plan_failed)} {problem} on_retry={plan.reload.clone()} /></div>
             } else if let Some(plan) = known {
-                { figures(plan) }
+                { figures(plan, props.kind) }
             }
         </section>
     }
 }
 
-fn figures(plan: &RestorePlan) -> Html {
+fn figures(plan: &RestorePlan, kind: TargetKind) -> Html {
+    let write_word = match kind {
+        TargetKind::Null => t!(plan_check),
+        TargetKind::File | TargetKind::Device => t!(plan_write),
+    };
     let write = plan.bytes_total.saturating_sub(plan.zero_bytes);
     let figure =
         |word: &'static str, n: u64| html! { <div><dt>{ word }</dt><dd>{ format::bytes(n) }</dd></div> };
@@ -96,7 +102,7 @@ fn figures(plan: &RestorePlan) -> Html {
             <dl class="plan-figs">
                 { figure(t!(plan_image), plan.bytes_total) }
                 { figure(t!(plan_fetch), plan.fetch_bytes) }
-                { figure(t!(plan_write), write) }
+                { figure(write_word, write) }
                 { figure(t!(plan_zero), plan.zero_bytes) }
             </dl>
             <div class="pad">
