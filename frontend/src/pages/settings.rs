@@ -12,7 +12,7 @@ use crate::{
     clock,
     i18n::{self, Language},
     model::{format, load::Problem},
-    t,
+    t, tn,
     ui::{
         CopyButton, ProblemAlert, Skeleton, Word,
         hooks::{use_load, use_title},
@@ -113,7 +113,7 @@ fn health_facts(health: &Health) -> Html {
     html! {
         <dl class="facts left">
             <dt>{ "PostgreSQL" }</dt><dd><Word {look} title={health.database.reason.clone()} /></dd>
-            <dt>{ t!(spool) }</dt><dd>{ t!(spool_facts, rows = format::integer(health.spool.rows), bytes = format::bytes(health.spool.bytes), dropped = format::integer(health.spool.dropped)) }</dd>
+            <dt>{ t!(spool) }</dt><dd>{ tn!(health.spool.rows, spool_facts_one, spool_facts, bytes = format::bytes(health.spool.bytes), dropped = format::integer(health.spool.dropped)) }</dd>
             <dt>{ "datastore.cfg" }</dt><dd>{ health.config_problem.clone().unwrap_or_else(|| t!(state_ok).to_owned()) }</dd>
         </dl>
     }

@@ -140,7 +140,7 @@ pub(super) fn grid(props: &GridProps) -> Html {
                 </div>
             </div>
             if count == 0 {
-                <Empty icon="filter" title={t!(no_match)} text={t!(no_match_text, text = props.text, all = props.all)} />
+                <Empty icon="filter" title={t!(no_match)} text={t!(no_match_text, text = props.text, all = crate::model::format::integer(props.all as u64))} />
             }
         </div>
     }

@@ -13,7 +13,7 @@ use crate::{
         heat::{self, Block, Cell, Shade},
     },
     route::Route,
-    t,
+    t, tn,
     ui::{
         Icon,
         hooks::use_query,
@@ -162,12 +162,13 @@ fn heat_block(props: &BlockProps) -> Html {
         }
     };
     let count = format::integer(block.stores.len() as u64);
-    let label = t!(
+    let label = tn!(
+        block.stores.len() as u64,
+        heat_label_one,
         heat_label,
         name = block.label,
-        n = count,
-        errors = block.errors,
-        warnings = block.warnings
+        errors = format::integer(block.errors as u64),
+        warnings = format::integer(block.warnings as u64)
     );
     let pick = props.picked.map(|cell| {
         let (x, y) = Block::place(cell);
@@ -179,7 +180,7 @@ fn heat_block(props: &BlockProps) -> Html {
             <h3>
                 { block.label.clone() }{ " " }<span class="n">{ count }</span>
                 if block.errors >= 3 {
-                    <span class="bad"><Icon name="error" />{ block.errors }</span>
+                    <span class="bad"><Icon name="error" />{ format::integer(block.errors as u64) }</span>
                 }
             </h3>
             <svg

@@ -74,7 +74,7 @@ pub(super) fn row(props: &RowProps) -> Html {
             </div>
             <div class="cell soft c-verify col-wide" role="gridcell">
                 if let Some(n) = failed {
-                    <Word look={Look { state: "error", icon: "error", word: "" }} text={t!(verify_failed_n, n = n)} />
+                    <Word look={Look { state: "error", icon: "error", word: "" }} text={t!(verify_failed_n, n = format::integer(n))} />
                 }
             </div>
             <div class="cell soft c-maint" role="gridcell">

@@ -8,7 +8,7 @@ use crate::{
     live::{topic, use_topics},
     model::format,
     route::Route,
-    t,
+    t, tn,
     ui::{Bar, Icon, bar::usage_level},
 };
 
@@ -71,7 +71,7 @@ pub(super) fn strip(props: &StripProps) -> Html {
             <button type="button" class="stat" onclick={search("")} data-testid="strip-stores">
                 <span class="k">{ t!(stores) }</span>
                 <span class="v">{ format::integer(summary.stores) }</span>
-                <span class="d">{ t!(strip_snapshots, n = format::integer(summary.snapshots)) }</span>
+                <span class="d">{ tn!(summary.snapshots, strip_snapshots_one, strip_snapshots) }</span>
             </button>
             <div class="stat" data-level={usage_level(used)}>
                 <span class="k">{ t!(capacity_used) }</span>
@@ -91,7 +91,7 @@ pub(super) fn strip(props: &StripProps) -> Html {
             <Link<Route> to={Route::Jobs} classes="stat">
                 <span class="k" data-state="running"><Icon name="run" />{ t!(restoring_now) }</span>
                 <span class="v">{ format::mib_figure(rate * format::MIB) }{ " " }<small>{ "MiB/s" }</small></span>
-                <span class="d">{ t!(strip_jobs, running = running, queued = summary.queued_jobs) }</span>
+                <span class="d">{ tn!(running as u64, strip_jobs_one, strip_jobs, queued = format::integer(summary.queued_jobs)) }</span>
             </Link<Route>>
         </div>
     }

@@ -8,7 +8,7 @@ use yew::prelude::*;
 
 use crate::{
     model::{csv, format},
-    t,
+    t, tn,
     ui::{Icon, toast::use_toast},
 };
 
@@ -47,7 +47,7 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
         move |_: MouseEvent| {
             let text = csv::stores(&rows);
             match crate::ui::download::save("stores.csv", "text/csv", text.as_bytes()) {
-                Ok(()) => toast.ok(t!(csv_saved, n = rows.len())),
+                Ok(()) => toast.ok(tn!(rows.len() as u64, csv_saved_one, csv_saved)),
                 Err(problem) => toast.error(problem.detail),
             }
         }

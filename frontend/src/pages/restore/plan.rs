@@ -7,7 +7,7 @@ use yew::prelude::*;
 use crate::{
     api,
     model::format,
-    t,
+    t, tn,
     ui::{Icon, ProblemAlert, hooks::use_load},
 };
 
@@ -108,7 +108,7 @@ fn figures(plan: &RestorePlan, kind: TargetKind) -> Html {
             <div class="pad">
                 { strip(plan) }
                 <div class="key">
-                    <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--c1)" /></svg>{ t!(key_fetch, n = format::integer(plan.chunks_distinct)) }</span>
+                    <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--c1)" /></svg>{ tn!(plan.chunks_distinct, key_fetch_one, key_fetch) }</span>
                     <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--h3)" /></svg>{ t!(key_reuse, n = format::integer(plan.chunks_duplicate)) }</span>
                     <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--rule)" /></svg>{ t!(key_zero, n = format::integer(plan.chunks_zero)) }</span>
                 </div>

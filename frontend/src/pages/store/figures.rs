@@ -8,7 +8,7 @@ use yew::prelude::*;
 use crate::{
     clock,
     model::format,
-    t,
+    t, tn,
     ui::{Bar, Icon, bar::usage_level},
 };
 
@@ -38,7 +38,7 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
             }
             <dl class="strip s5" aria-label={t!(figures)}>
                 { usage(row) }
-                <div class="stat"><dt>{ t!(groups) }</dt><dd class="v">{ count(row.groups) }</dd><dd class="d">{ row.namespaces.map(|n| t!(in_namespaces, n = n)) }</dd></div>
+                <div class="stat"><dt>{ t!(groups) }</dt><dd class="v">{ count(row.groups) }</dd><dd class="d">{ row.namespaces.map(|n| tn!(n, in_namespaces_one, in_namespaces)) }</dd></div>
                 <div class="stat"><dt>{ t!(snapshots) }</dt><dd class="v">{ count(row.snapshots) }</dd></div>
                 <div class="stat">
                     <dt>{ t!(last_backup) }</dt>

@@ -10,7 +10,7 @@ use crate::{
         format,
         tree::{Fact, Line, Move, Node, Step, key_move},
     },
-    t,
+    t, tn,
     ui::{Empty, Icon, Word, hooks, state::Look},
 };
 
@@ -142,7 +142,7 @@ fn label(line: &Line) -> Html {
             ("snap", clock::date_time(entry.time), entry.notes.clone())
         }
         (Node::More(..), Fact::Count(n)) => {
-            ("dots", t!(more_snapshots, n = format::integer(*n as u64)), None)
+            ("dots", tn!(*n as u64, more_snapshots_one, more_snapshots), None)
         }
         (Node::Group(_, text) | Node::Snapshot(_, _, text) | Node::More(_, text), _) => {
             ("file", text.clone(), None)
@@ -179,7 +179,7 @@ fn fact(line: &Line) -> Html {
         <span>
             { match &line.fact {
                 Fact::Group(entry) => html! { { format::integer(entry.snapshots) } },
-                Fact::Count(n) if matches!(line.node, Node::Namespace(_)) => html! { { t!(n_groups, n = n) } },
+                Fact::Count(n) if matches!(line.node, Node::Namespace(_)) => html! { { tn!(*n as u64, n_groups_one, n_groups) } },
                 Fact::Snapshot(entry) => snapshot_state(entry),
                 Fact::Count(_) | Fact::None => html! {},
             } }
