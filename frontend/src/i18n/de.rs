@@ -385,4 +385,5 @@ pub(super) const DE: Texts = Texts {
     waits: "Wartet: {why}",
     write_to: "Schreiben nach",
     yes: "Ja",
+    zone_rule: "Zeiten von Snapshots stehen in UTC wie in ihren Namen; alle anderen Zeiten in Ihrer Zeitzone.",
 };

@@ -404,4 +404,5 @@ texts! {
     waits: "Waits: {why}",
     write_to: "Write to",
     yes: "Yes",
+    zone_rule: "Times of snapshots are in UTC, as in their names; all other times are in your time zone.",
 }

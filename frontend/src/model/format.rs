@@ -155,18 +155,37 @@ pub fn age(s: i64) -> String {
     }
 }
 
-/// `2026-11-20 01:00:04` in the given offset.
+/// `UTC`, `UTC+1`, `UTC-3:30`.
+pub fn zone(offset: UtcOffset) -> String {
+    let (hours, minutes, _) = offset.as_hms();
+    let sign = if offset.is_negative() { '-' } else { '+' };
+    match (hours.abs(), minutes.abs()) {
+        (0, 0) => "UTC".to_owned(),
+        (hours, 0) => format!("UTC{sign}{hours}"),
+        (hours, minutes) => format!("UTC{sign}{hours}:{minutes:02}"),
+    }
+}
+
+/// `2026-11-20 01:00:04 UTC+1`: a date never stands without its zone.
 pub fn date_time(at: OffsetDateTime, offset: UtcOffset) -> String {
     let at = at.to_offset(offset);
     format!(
-        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02} {}",
         at.year(),
         u8::from(at.month()),
         at.day(),
         at.hour(),
         at.minute(),
-        at.second()
+        at.second(),
+        zone(offset)
     )
+}
+
+/// A line of a task log begins with its time: that time and the rest.
+pub fn log_stamp(line: &str) -> Option<(OffsetDateTime, &str)> {
+    let (stamp, text) = line.split_once(": ")?;
+    let at = OffsetDateTime::parse(stamp, &time::format_description::well_known::Rfc3339).ok()?;
+    Some((at, text))
 }
 
 /// `03:31:07` in the given offset.
@@ -262,7 +281,11 @@ mod tests {
     #[test]
     fn times_follow_the_offset() {
         let at = datetime!(2026-11-20 23:30:04 UTC);
-        assert_eq!(date_time(at, offset!(+1)), "2026-11-21 00:30:04");
+        assert_eq!(date_time(at, offset!(+1)), "2026-11-21 00:30:04 UTC+1");
+        assert_eq!(date_time(at, offset!(UTC)), "2026-11-20 23:30:04 UTC");
+        assert_eq!(zone(offset!(-3:30)), "UTC-3:30");
+        assert_eq!(log_stamp("2026-11-20T23:30:04Z: a: b"), Some((at, "a: b")));
+        assert_eq!(log_stamp("a: b"), None);
         assert_eq!(clock_short(at, offset!(UTC)), "23:30");
         assert_eq!(short_digest("3f9ac1000000077e0"), "3f9ac1…77e0");
         assert_eq!(short_digest("é"), "é");

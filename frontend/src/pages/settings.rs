@@ -9,12 +9,11 @@ use yew::prelude::*;
 use crate::{
     api,
     app::use_app,
-    clock,
     i18n::{self, Language},
     model::{format, load::Problem},
     t, tn,
     ui::{
-        CopyButton, ProblemAlert, Skeleton, Word,
+        CopyButton, ProblemAlert, Skeleton, When, Word,
         hooks::{use_load, use_title},
         state::Look,
         theme::{self, Theme},
@@ -80,7 +79,7 @@ fn about_facts(about: &AboutInfo) -> Html {
             <dl class="facts left">
                 <dt>{ t!(version) }</dt><dd>{ format!("Fleethold {} ({})", about.version, about.revision) }</dd>
                 <dt>{ t!(node) }</dt><dd>{ about.node.clone() }</dd>
-                <dt>{ t!(up_since) }</dt><dd>{ clock::date_time(about.started_at) }</dd>
+                <dt>{ t!(up_since) }</dt><dd><When at={about.started_at} /></dd>
                 <dt>{ t!(memory_budget) }</dt><dd>{ format::bytes(about.memory_bytes) }</dd>
                 <dt>{ t!(parallel_fetches) }</dt><dd>{ about.default_parallel }</dd>
                 <dt>{ t!(restore_roots) }</dt><dd class="mono">{ list(&about.restore_roots) }</dd>

@@ -15,6 +15,7 @@ pub mod shortcuts;
 pub mod state;
 pub mod theme;
 pub mod toast;
+pub mod when;
 
 pub use alert::{ProblemAlert, StaleNote};
 pub use bar::Bar;
@@ -23,3 +24,4 @@ pub use dialog::Dialog;
 pub use empty::{Empty, Skeleton};
 pub use icon::Icon;
 pub use state::{JobBadge, StoreBadge, Word};
+pub use when::When;

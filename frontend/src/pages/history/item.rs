@@ -10,13 +10,12 @@ use super::DatabaseBanner;
 use crate::{
     api,
     chart::Chart,
-    clock,
     model::{format, track::Track},
     pages::jobs::{Failure, Outcome, POINTS, job_lines, target, title, written_word},
     route::Route,
     t,
     ui::{
-        JobBadge, ProblemAlert, Skeleton,
+        JobBadge, ProblemAlert, Skeleton, When,
         hooks::{use_load, use_title},
     },
 };
@@ -85,8 +84,8 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                         { fact(t!(file), html! { { job.source.archive.clone() } }) }
                         { fact(t!(to_head), html! { <span class="mono">{ target(&job) }</span> }) }
                         { fact(t!(user), html! { { job.user.clone() } }) }
-                        { fact(t!(started), html! { { job.started_at.map(clock::date_time).unwrap_or_default() } }) }
-                        { fact(t!(ended), html! { { job.finished_at.map(clock::date_time).unwrap_or_default() } }) }
+                        { fact(t!(started), html! { if let Some(at) = job.started_at { <When {at} /> } }) }
+                        { fact(t!(ended), html! { if let Some(at) = job.finished_at { <When {at} /> } }) }
                         { fact(t!(parallel_fetches), html! { { job.parallel } }) }
                         if job.simulate_latency_ms > 0 {
                             { fact(t!(simulate_latency), html! { { format!("{} ms", job.simulate_latency_ms) } }) }

@@ -8,13 +8,13 @@ use yew_router::prelude::*;
 
 use super::DatabaseBanner;
 use crate::{
-    api, clock,
+    api,
     model::format,
     pages::jobs::{target, title},
     route::Route,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton, StaleNote, Word,
+        Empty, Icon, ProblemAlert, Skeleton, StaleNote, When, Word,
         hooks::{use_load, use_query, use_title},
         state::job_look,
         toast::use_toast,
@@ -163,7 +163,7 @@ fn row(props: &RowProps) -> Html {
     let figure = |known: bool, text: String| if known { text } else { "–".to_owned() };
     html! {
         <tr class="row-link" {onclick} data-testid="history-row" data-job={job.id.to_string()}>
-            <td class="soft">{ clock::date_time(job.created_at) }</td>
+            <td class="soft"><When at={job.created_at} /></td>
             <th scope="row"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
             <td><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
             <td><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>

@@ -115,7 +115,7 @@ fn from_to(job: &Job) -> Html {
         <>
             <Link<Route> to={Route::Store { name: job.source.store.clone() }}>{ job.source.store.clone() }</Link<Route>>
             { ", " }{ t!(snapshot_of, snapshot = snapshot) }{ ", " }{ t!(to) }{ " " }<span class="mono">{ super::target(job) }</span>
-            { ", " }{ t!(started_at, at = clock::time(when), user = job.user) }
+            { ", " }<span title={clock::both_zones(when)} data-testid="job-started">{ t!(started_at, at = clock::date_time(when), user = job.user) }</span>
         </>
     }
 }

@@ -69,7 +69,7 @@ fn line(job: &Job, on_dismiss: &Callback<Uuid>) -> Html {
             <Word {look} text="" title={look.word} />
             <span class="t"><span class="vh">{ look.word }{ ": " }</span><Link<Route> to={Route::Job { id: job.id }} classes="plain">{ name.clone() }</Link<Route>></span>
             <span class="why" title={detail}>{ cause }</span>
-            <span class="n" title={job.finished_at.map(clock::date_time)}>{ where_and_when(job) }</span>
+            <span class="n" title={job.finished_at.map(clock::both_zones)}>{ where_and_when(job) }</span>
             <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(dismiss_named, what = name)} title={t!(dismiss)} onclick={dismiss} data-testid="job-dismiss"><Icon name="x" small=true /></button>
         </li>
     }

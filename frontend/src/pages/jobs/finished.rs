@@ -57,7 +57,7 @@ fn entry(job: &Job) -> Html {
             <Word {look} text="" title={look.word} />
             <span class="t"><span class="vh">{ look.word }{ ": " }</span><Link<Route> to={Route::Job { id: job.id }} classes="plain">{ super::title(job) }</Link<Route>></span>
             <span class="n">{ format::bytes(job.progress.bytes_total) }</span>
-            <small title={job.finished_at.map(clock::date_time)}>{ where_and_when(job) }</small>
+            <small title={job.finished_at.map(clock::both_zones)}>{ where_and_when(job) }</small>
             <small class="clamp" title={note.clone()}>{ note }</small>
         </li>
     }

@@ -9,7 +9,7 @@ use crate::{
     clock,
     model::format,
     t, tn,
-    ui::{Bar, Icon, bar::usage_level},
+    ui::{Bar, Icon, When, bar::usage_level},
 };
 
 /// Props of [`Figures`].
@@ -43,7 +43,7 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
                 <div class="stat">
                     <dt>{ t!(last_backup) }</dt>
                     <dd class="v">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
-                    <dd class="d">{ row.last_backup.map(clock::date_time) }</dd>
+                    <dd class="d">if let Some(at) = row.last_backup { <When {at} snapshot=true /> }</dd>
                 </div>
                 <div class="stat">
                     <dt class="k" data-state={(failed > 0).then_some("error")}>

@@ -130,6 +130,10 @@ fn label(line: &Line) -> Html {
         Some(false) => html! { <Icon name="right" small=true /> },
         None => html! {},
     };
+    let title = match &line.fact {
+        Fact::Snapshot(entry) => Some(clock::both_zones(entry.time)),
+        _ => None,
+    };
     let (icon, text, note) = match (&line.node, &line.fact) {
         (Node::Namespace(ns), _) if ns.is_empty() => ("folder", t!(root_namespace).to_owned(), None),
         (Node::Namespace(ns), _) => ("folder", ns.clone(), None),
@@ -139,7 +143,7 @@ fn label(line: &Line) -> Html {
             entry.problem.clone().or_else(|| entry.notes.clone()),
         ),
         (Node::Snapshot(..), Fact::Snapshot(entry)) => {
-            ("snap", clock::date_time(entry.time), entry.notes.clone())
+            ("snap", clock::snapshot_time(entry.time), entry.notes.clone())
         }
         (Node::More(..), Fact::Count(n)) => {
             ("dots", tn!(*n as u64, more_snapshots_one, more_snapshots), None)
@@ -150,7 +154,7 @@ fn label(line: &Line) -> Html {
     };
     html! {
         <span>
-            { arrow }<Icon name={icon} /><span class="t">{ text }</span>
+            { arrow }<Icon name={icon} /><span class="t" {title}>{ text }</span>
             if let Some(note) = note {
                 <span class="faint t">{ note }</span>
             }
