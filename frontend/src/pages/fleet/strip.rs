@@ -15,6 +15,8 @@ use crate::{
 /// Props of [`Strip`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StripProps {
+    /// The search in force.
+    pub text: String,
     /// Puts a search into the address.
     pub on_search: Callback<String>,
 }
@@ -65,7 +67,11 @@ pub(super) fn strip(props: &StripProps) -> Html {
             t!(strip_maintenance),
         ),
     ];
-    let search = |text: &'static str| props.on_search.reform(move |_: MouseEvent| text.to_owned());
+    // the figure of the search in force takes it back
+    let search = |query: &'static str| {
+        let next = if props.text == query { "" } else { query };
+        props.on_search.reform(move |_: MouseEvent| next.to_owned())
+    };
     html! {
         <div role="group" class="strip" aria-label={t!(fleet_summary)}>
             <button type="button" class="stat" onclick={search("")} data-testid="strip-stores">
@@ -82,7 +88,7 @@ pub(super) fn strip(props: &StripProps) -> Html {
                 <Bar ratio={used} notch=true />
             </div>
             { for health.into_iter().map(|(state, icon, word, n, query, note)| html! {
-                <button type="button" class="stat" key={state} onclick={search(query)} data-testid={format!("strip-{state}")}>
+                <button type="button" class="stat" key={state} aria-pressed={(props.text == query).to_string()} onclick={search(query)} data-testid={format!("strip-{state}")}>
                     <span class="k" data-state={state}><Icon name={icon} />{ word }</span>
                     <span class="v">{ format::integer(n) }</span>
                     <span class="d">{ note }</span>

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use fleethold_api_types::StoreRow;
-use web_sys::HtmlInputElement;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, HtmlInputElement};
 use yew::prelude::*;
 
 use crate::{
@@ -37,8 +38,10 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
     let onkeydown = {
         let on_search = props.on_search.clone();
         move |event: KeyboardEvent| {
-            if event.key() == "Escape" {
-                on_search.emit(String::new());
+            match event.key().as_str() {
+                "Escape" => on_search.emit(String::new()),
+                "ArrowDown" | "Enter" if enter_grid() => event.prevent_default(),
+                _ => {}
             }
         }
     };
@@ -72,4 +75,13 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
             }
         </>
     }
+}
+
+/// Takes the focus from the search to the row that has the grid's tab stop.
+fn enter_grid() -> bool {
+    web_sys::window()
+        .and_then(|w| w.document())
+        .and_then(|d| d.query_selector(".grid-fleet [data-index][tabindex=\"0\"]").ok().flatten())
+        .and_then(|row| row.dyn_into::<HtmlElement>().ok())
+        .is_some_and(|row| row.focus().is_ok())
 }
