@@ -8,7 +8,7 @@ use web_sys::{HtmlElement, HtmlInputElement};
 use yew::prelude::*;
 
 use crate::{
-    model::{csv, format},
+    model::{csv, format, search::Misread},
     t, tn,
     ui::{Icon, toast::use_toast},
 };
@@ -19,7 +19,7 @@ pub(super) struct ToolsProps {
     /// The search as typed.
     pub text: String,
     /// Terms that mean nothing.
-    pub problems: Vec<String>,
+    pub problems: Vec<Misread>,
     /// A new search.
     pub on_search: Callback<String>,
     /// What matches.
@@ -71,9 +71,18 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
                 <button type="button" class="btn" onclick={export} disabled={props.rows.is_empty()}><Icon name="save" />{ "CSV" }</button>
             </div>
             if !props.problems.is_empty() {
-                <p class="query-note" id="q-note"><Icon name="warn" small=true />{ t!(query_ignored, terms = props.problems.join(", ")) }</p>
+                <p class="query-note" id="q-note"><Icon name="warn" small=true />{ t!(query_ignored, terms = props.problems.iter().map(told).collect::<Vec<_>>().join(", ")) }</p>
             }
         </>
+    }
+}
+
+/// A term nobody understands, with what could stand there.
+fn told(misread: &Misread) -> String {
+    if misread.expected.is_empty() {
+        misread.term.clone()
+    } else {
+        t!(query_expected, term = misread.term, choices = misread.expected.join(", "))
     }
 }
 
