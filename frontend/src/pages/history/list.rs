@@ -163,10 +163,10 @@ fn row(props: &RowProps) -> Html {
     let figure = |known: bool, text: String| if known { text } else { "–".to_owned() };
     html! {
         <tr class="row-link" {onclick} data-testid="history-row" data-job={job.id.to_string()}>
-            <td class="soft"><When at={job.created_at} /></td>
-            <th scope="row"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
-            <td><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
-            <td><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>
+            <td class="soft c-when"><When at={job.created_at} /></td>
+            <th scope="row" class="c-what"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
+            <td class="c-store"><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
+            <td class="c-state"><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>
             <td class="num">{ format::bytes(job.progress.bytes_total) }</td>
             <td class="num">{ figure(totals.duration_ns > 0, format::duration_ns(totals.duration_ns)) }</td>
             <td class="num">{ figure(totals.rate_bytes_per_s > 0, format::rate(totals.rate_bytes_per_s as f64)) }</td>

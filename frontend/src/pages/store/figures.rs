@@ -17,6 +17,10 @@ use crate::{
 pub(super) struct FiguresProps {
     /// The store.
     pub row: Rc<StoreRow>,
+    /// Goes to the next snapshot whose last verification failed.
+    pub on_failed: Callback<()>,
+    /// Is on the way there.
+    pub looking: bool,
 }
 
 /// Usage, counts, ages.
@@ -42,7 +46,7 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
                 <div class="stat"><dt>{ t!(snapshots) }</dt><dd class="v">{ count(row.snapshots) }</dd></div>
                 <div class="stat">
                     <dt>{ t!(last_backup) }</dt>
-                    <dd class="v">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
+                    <dd class="v nowrap">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
                     <dd class="d">if let Some(at) = row.last_backup { <When {at} snapshot=true /> }</dd>
                 </div>
                 <div class="stat">
@@ -53,6 +57,9 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
                         { t!(verify_failed) }
                     </dt>
                     <dd class="v">{ count(row.verify_failed) }</dd>
+                    if failed > 0 {
+                        <dd><button type="button" class="link" disabled={props.looking} onclick={props.on_failed.reform(|_: MouseEvent| ())} data-testid="show-failed">{ if props.looking { t!(looking).to_owned() } else { tn!(failed, show_failed_one, show_failed) } }</button></dd>
+                    }
                     <dd class="d">{ row.observed_at.map(|at| t!(observed, age = format::age(clock::seconds_since(at)))) }</dd>
                 </div>
             </dl>
