@@ -42,8 +42,9 @@ test('failures take a line each above what runs, and can be put away', async ({ 
 });
 
 test('a job that was over at once has words instead of an empty chart, and to nowhere is checked, not written', async ({ signedIn: page }) => {
-  await withJobs(page, [job(1, { state: 'ok', error: undefined })]);
-  await page.getByTestId('jobs-finished').getByRole('link').first().click();
+  const short = job(1, { state: 'ok', error: undefined });
+  await withJobs(page, [short]);
+  await page.getByTestId('jobs-finished').locator(`a[href="/jobs/${short.id}"]`).click();
   await expect(page.getByTestId('no-chart')).toBeVisible();
   await expect(page.getByTestId('job-chart')).toHaveCount(0);
   await expect(page.locator('.facts-row dt', { hasText: 'Checked' })).toHaveCount(1);

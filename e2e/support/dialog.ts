@@ -4,11 +4,11 @@ import { expect, type Locator } from '@playwright/test';
 export async function expectNothingSticksOut(dialog: Locator): Promise<void> {
   const found = await dialog.evaluate((root) => {
     const describe = (element: Element) => `${element.tagName.toLowerCase()}.${element.className}`;
-    const wider = [root, ...root.querySelectorAll('.dialog, .dialog-body, .restore, .restore > *, .dialog-foot')]
+    const wider = [root, ...Array.from(root.querySelectorAll('.dialog, .dialog-body, .restore, .restore > *, .dialog-foot'))]
       .filter((element) => element.scrollWidth > element.clientWidth + 1)
       .map((element) => `${describe(element)} is ${element.scrollWidth} px wide in ${element.clientWidth}`);
     const edge = (root.querySelector('.dialog') ?? root).getBoundingClientRect().right;
-    const beyond = [...root.querySelectorAll('.dialog *')]
+    const beyond = Array.from(root.querySelectorAll('.dialog *'))
       .filter((element) => !element.closest('.vh, .scroll-x, .tabs, .tree, .pick, pre') && element.getBoundingClientRect().right > edge + 1)
       .map((element) => `${describe(element)} ends ${element.getBoundingClientRect().right - edge} px beyond the dialog`);
     return [...wider, ...beyond];

@@ -37,7 +37,11 @@ pub fn snapshot_time(at: OffsetDateTime) -> String {
 /// A time in both zones and the rule which of them stands where, for a tooltip.
 pub fn both_zones(at: OffsetDateTime) -> String {
     let (here, utc) = (date_time(at), snapshot_time(at));
-    let times = if here == utc { utc } else { format!("{utc} = {here}") };
+    let times = if here == utc {
+        utc
+    } else {
+        format!("{utc} = {here}")
+    };
     format!("{times}. {}", crate::t!(zone_rule))
 }
 

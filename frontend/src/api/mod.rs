@@ -70,20 +70,18 @@ async fn checked(response: Response) -> Outcome<Response> {
     {
         callback.emit(());
     }
-    Err(
-        match problem {
-            Ok(problem) => Problem {
-                code: problem.code,
-                status,
-                detail: problem.detail,
-            },
-            Err(_) => Problem {
-                code: "http".into(),
-                status,
-                detail: format!("{status} {}", text.trim()),
-            },
+    Err(match problem {
+        Ok(problem) => Problem {
+            code: problem.code,
+            status,
+            detail: problem.detail,
         },
-    )
+        Err(_) => Problem {
+            code: "http".into(),
+            status,
+            detail: format!("{status} {}", text.trim()),
+        },
+    })
 }
 
 async fn decoded<T: DeserializeOwned>(response: Response) -> Outcome<T> {

@@ -4,7 +4,10 @@ use yew::prelude::*;
 
 use super::{draw::View, panel::Line};
 use crate::{
-    model::{format::{MIB, integer}, ticks},
+    model::{
+        format::{MIB, integer},
+        ticks,
+    },
     t,
 };
 

@@ -58,7 +58,10 @@ pub fn command_line(request: &CreateRestore, around: &Around) -> Vec<Piece> {
     };
     let source = &request.source;
     push("fleethold restore --store ", false);
-    push(&shell_quote(around.store_path.as_ref().unwrap_or(&source.store)), true);
+    push(
+        &shell_quote(around.store_path.as_ref().unwrap_or(&source.store)),
+        true,
+    );
     if !source.ns.is_empty() {
         push(" --ns ", false);
         push(&shell_quote(&source.ns), true);
@@ -68,7 +71,10 @@ pub fn command_line(request: &CreateRestore, around: &Around) -> Vec<Piece> {
     push(" \\\n    --archive ", false);
     push(&shell_quote(&source.archive), true);
     push(" --to ", false);
-    push(&shell_quote(&target_word(&request.target, around.root.as_deref())), true);
+    push(
+        &shell_quote(&target_word(&request.target, around.root.as_deref())),
+        true,
+    );
     if let Some(file) = &around.key_file {
         push(" \\\n    --key-file ", false);
         push(&shell_quote(file), true);
@@ -112,7 +118,10 @@ pub fn curl(request: &CreateRestore, around: &Around) -> Vec<Piece> {
     };
     push("url=", false);
     push(&format!("{}/api/v1", around.origin), true);
-    push("\nread -rsp 'Password: ' password\ntoken=$(jq -n --arg user ", false);
+    push(
+        "\nread -rsp 'Password: ' password\ntoken=$(jq -n --arg user ",
+        false,
+    );
     push(&shell_quote(&around.user), true);
     push(
         " --arg password \"$password\" '$ARGS.named' \\\n    | curl -sk -c jar -H 'content-type: application/json' $url/session \
@@ -189,13 +198,22 @@ mod tests {
              drive-scsi0.img.fidx --to '/srv/restore/it'\\''s.raw' \\\n    --key-file 'a key.json' --parallel 4 --sha256"
         );
         let unknown = joined(&command_line(&request(), &Around::default()));
-        assert!(unknown.starts_with("fleethold restore --store muc1 "), "{unknown}");
+        assert!(
+            unknown.starts_with("fleethold restore --store muc1 "),
+            "{unknown}"
+        );
     }
 
     #[test]
     fn curl_logs_in_and_brings_the_token() {
         let text = joined(&curl(&request(), &around()));
-        for part in ["url=https://h:8007/api/v1\n", "--arg user admin@pbs", "-c jar", "-b jar", "CSRFPreventionToken: $token"] {
+        for part in [
+            "url=https://h:8007/api/v1\n",
+            "--arg user admin@pbs",
+            "-c jar",
+            "-b jar",
+            "CSRFPreventionToken: $token",
+        ] {
             assert!(text.contains(part), "{part} in {text}");
         }
         let plain = joined(&curl(&request(), &Around::default()));

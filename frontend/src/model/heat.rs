@@ -72,7 +72,9 @@ pub fn step(blocks: &[Block], at: Option<Cell>, key: &str) -> Option<Cell> {
     let Some((block, cell)) = at.filter(|(b, c)| *c < size(*b)) else {
         return match key {
             "End" => Some(last(end)),
-            "ArrowDown" | "ArrowUp" | "ArrowLeft" | "ArrowRight" | "Home" | "PageDown" | "PageUp" => Some((0, 0)),
+            "ArrowDown" | "ArrowUp" | "ArrowLeft" | "ArrowRight" | "Home" | "PageDown" | "PageUp" => {
+                Some((0, 0))
+            }
             _ => None,
         };
     };

@@ -26,7 +26,17 @@ pub struct Misread {
 
 /// The words in front of `:`, `<`, `>` and `=`.
 const FIELDS: [&str; 12] = [
-    "name:", "state:", "comment:", "path:", "maintenance:", "used>", "size>", "free>", "snapshots>", "groups>", "failed>",
+    "name:",
+    "state:",
+    "comment:",
+    "path:",
+    "maintenance:",
+    "used>",
+    "size>",
+    "free>",
+    "snapshots>",
+    "groups>",
+    "failed>",
     "age>",
 ];
 const STATES: [StoreState; 6] = [
@@ -390,7 +400,14 @@ pub(crate) mod tests {
         let terms: Vec<_> = search.problems.iter().map(|p| p.term.as_str()).collect();
         assert_eq!(
             terms,
-            ["colour:red", "used>lots", "used>5TiB", "state:", "state:ok,erorr", "-name:"]
+            [
+                "colour:red",
+                "used>lots",
+                "used>5TiB",
+                "state:",
+                "state:ok,erorr",
+                "-name:"
+            ]
         );
         assert!(search.problems[0].expected.contains(&"state:"));
         assert!(search.problems[1].expected.is_empty());

@@ -13,7 +13,7 @@ use crate::{
     model::{format, load::Problem},
     t, tn,
     ui::{
-        CopyButton, ProblemAlert, Skeleton, When, Word,
+        CopyButton, Fingerprint, ProblemAlert, Skeleton, When, Word,
         hooks::{use_load, use_title},
         state::Look,
         theme::{self, Theme},
@@ -84,7 +84,7 @@ fn about_facts(about: &AboutInfo) -> Html {
                 <dt>{ t!(parallel_fetches) }</dt><dd>{ about.default_parallel }</dd>
                 <dt>{ t!(restore_roots) }</dt><dd class="mono">{ list(&about.restore_roots) }</dd>
                 <dt>{ t!(devices) }</dt><dd class="mono">{ list(&about.devices) }</dd>
-                <dt>{ t!(fingerprint) }</dt><dd class="mono wrap">{ about.fingerprint.clone() }</dd>
+                <dt>{ t!(fingerprint) }</dt><dd><Fingerprint value={about.fingerprint.clone()} /></dd>
             </dl>
             <div class="cluster"><CopyButton text={about.fingerprint.clone()} label={t!(copy_fingerprint)} /><a class="btn btn-quiet" href="/api/docs/">{ t!(api_docs) }</a></div>
         </>

@@ -255,7 +255,10 @@ fn focus_header(body: &NodeRef) -> bool {
 fn header_key(event: &KeyboardEvent, body: &NodeRef, row: usize) -> bool {
     let buttons = header_buttons(body);
     let target = event.target();
-    let Some(at) = buttons.iter().position(|b| target.as_ref().is_some_and(|t| js_sys::Object::is(t, b))) else {
+    let Some(at) = buttons
+        .iter()
+        .position(|b| target.as_ref().is_some_and(|t| js_sys::Object::is(t, b)))
+    else {
         return false;
     };
     let next = match event.key().as_str() {

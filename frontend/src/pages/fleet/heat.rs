@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use fleethold_api_types::StoreRow;
-use web_sys::Element;
+use web_sys::{Element, ScrollIntoViewOptions, ScrollLogicalPosition};
 use yew::prelude::*;
 use yew_router::prelude::*;
 
@@ -112,7 +112,7 @@ pub(super) fn heat_map(props: &HeatProps) -> Html {
             <div class="panel-body stack">
                 <div class="heat" role="group" aria-label={t!(heat_map)} aria-describedby="heat-now" tabindex="0" {onkeydown} {onfocusout} data-testid="heat">
                     { for blocks.iter().enumerate().map(|(i, block)| html! {
-                        <HeatBlock key={block.label.clone()} number={i} block={block.clone()} picked={picked.filter(|p| p.0 == i).map(|p| p.1)} on_point={on_point.clone()} on_open={open.clone()} />
+                        <HeatBlock key={block.label.clone()} number={i} block={block.clone()} picked={picked.filter(|p| p.0 == i).map(|p| p.1)} follow={*by_key} on_point={on_point.clone()} on_open={open.clone()} />
                     }) }
                 </div>
                 <Legend />
@@ -127,6 +127,8 @@ struct BlockProps {
     block: Block,
     /// The picked cell, when it is in this block.
     picked: Option<usize>,
+    /// It was picked by key: a map that scrolls sideways brings it into view.
+    follow: bool,
     on_point: Callback<Option<Cell>>,
     on_open: Callback<Cell>,
 }
@@ -137,6 +139,17 @@ fn heat_block(props: &BlockProps) -> Html {
     let (width, height) = (block.width(), heat::HEIGHT * heat::PITCH - 1);
     // yew handles events at the root of the page: `current_target` would not be the drawing
     let drawing = use_node_ref();
+    use_effect_with(props.follow && props.picked.is_some(), {
+        let drawing = drawing.clone();
+        move |follow: &bool| {
+            if let Some(drawing) = drawing.cast::<Element>().filter(|_| *follow) {
+                let nearest = ScrollIntoViewOptions::new();
+                nearest.set_block(ScrollLogicalPosition::Nearest);
+                nearest.set_inline(ScrollLogicalPosition::Nearest);
+                drawing.scroll_into_view_with_scroll_into_view_options(&nearest);
+            }
+        }
+    });
     let cell = {
         let (block, number, drawing) = (block.clone(), props.number, drawing.clone());
         move |event: &MouseEvent| {

@@ -37,12 +37,10 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
         .reform(|event: InputEvent| event.target_unchecked_into::<HtmlInputElement>().value());
     let onkeydown = {
         let on_search = props.on_search.clone();
-        move |event: KeyboardEvent| {
-            match event.key().as_str() {
-                "Escape" => on_search.emit(String::new()),
-                "ArrowDown" | "Enter" if enter_grid() => event.prevent_default(),
-                _ => {}
-            }
+        move |event: KeyboardEvent| match event.key().as_str() {
+            "Escape" => on_search.emit(String::new()),
+            "ArrowDown" | "Enter" if enter_grid() => event.prevent_default(),
+            _ => {}
         }
     };
     let export = {
@@ -82,7 +80,11 @@ fn told(misread: &Misread) -> String {
     if misread.expected.is_empty() {
         misread.term.clone()
     } else {
-        t!(query_expected, term = misread.term, choices = misread.expected.join(", "))
+        t!(
+            query_expected,
+            term = misread.term,
+            choices = misread.expected.join(", ")
+        )
     }
 }
 
@@ -90,7 +92,11 @@ fn told(misread: &Misread) -> String {
 fn enter_grid() -> bool {
     web_sys::window()
         .and_then(|w| w.document())
-        .and_then(|d| d.query_selector(".grid-fleet [data-index][tabindex=\"0\"]").ok().flatten())
+        .and_then(|d| {
+            d.query_selector(".grid-fleet [data-index][tabindex=\"0\"]")
+                .ok()
+                .flatten()
+        })
         .and_then(|row| row.dyn_into::<HtmlElement>().ok())
         .is_some_and(|row| row.focus().is_ok())
 }

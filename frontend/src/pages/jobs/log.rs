@@ -10,8 +10,7 @@ use web_sys::{Element, HtmlInputElement};
 use yew::prelude::*;
 
 use crate::{
-    api,
-    clock,
+    api, clock,
     model::{format, load::Problem},
     t,
     ui::{Icon, ProblemAlert, download, toast::use_toast},

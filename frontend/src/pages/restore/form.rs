@@ -10,7 +10,10 @@ use super::Form;
 use crate::{
     model::format,
     t,
-    ui::key_fields::{Key, KeyFields},
+    ui::{
+        Fingerprint,
+        key_fields::{Key, KeyFields},
+    },
 };
 
 /// Props of [`Fields`].
@@ -72,7 +75,7 @@ pub(super) fn fields(props: &FieldsProps) -> Html {
             if key {
                 <KeyFields value={form.key.clone()} on_change={on_key} required={props.encrypted} />
                 if let Some(fingerprint) = &props.signed {
-                    <p class="note">{ t!(key_fingerprint) }{ ": " }<span class="mono">{ fingerprint.clone() }</span></p>
+                    <p class="note">{ t!(key_fingerprint) }{ ": " }<Fingerprint value={fingerprint.clone()} /></p>
                 }
             }
             <Pace form={form.clone()} about={props.about.clone()} />

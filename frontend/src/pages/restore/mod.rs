@@ -49,8 +49,12 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
     use_topics(&app.live, topic::FLEET);
     let toast = use_toast();
     let navigator = use_navigator();
-    let of = format!("{} {} {} {}", app.session.user, props.store, props.ns, props.entry.snapshot);
-    let form = use_state(|| request::kept(&of).unwrap_or_else(|| Form::new(&props.entry.snapshot, &props.file)));
+    let of = format!(
+        "{} {} {} {}",
+        app.session.user, props.store, props.ns, props.entry.snapshot
+    );
+    let form =
+        use_state(|| request::kept(&of).unwrap_or_else(|| Form::new(&props.entry.snapshot, &props.file)));
     use_effect_with((of, (*form).clone()), |(of, form)| request::keep(of, form));
     let busy = use_state(|| false);
     let problem = use_state(|| None::<Rc<Problem>>);
@@ -75,7 +79,10 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
     let waits_for_key = encrypted && form.key.text.is_empty();
     let plan = plan::use_plan(plan::PlanInput::of(&request), waits_for_key);
     let about = about.result.value().cloned();
-    let roots = about.as_ref().map(|a| a.restore_roots.clone()).unwrap_or_default();
+    let roots = about
+        .as_ref()
+        .map(|a| a.restore_roots.clone())
+        .unwrap_or_default();
     // a plan of an earlier key says nothing of this one
     let plan_failed = !waits_for_key && !plan.result.loading && plan.result.error.is_some();
     let obstacle = form

@@ -8,7 +8,10 @@ use crate::{
     api,
     model::{format, load::LoadResult},
     t, tn,
-    ui::{Icon, ProblemAlert, hooks::{Loaded, use_load}},
+    ui::{
+        Icon, ProblemAlert,
+        hooks::{Loaded, use_load},
+    },
 };
 
 /// What a plan depends on.

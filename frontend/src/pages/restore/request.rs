@@ -150,7 +150,9 @@ pub(super) fn keep(of: &str, form: &Form) {
 
 /// The form that was kept, if it is this one.
 pub(super) fn kept(of: &str) -> Option<Form> {
-    KEPT.with(|slot| slot.borrow().clone()).filter(|(whose, _)| whose == of).map(|(_, form)| form)
+    KEPT.with(|slot| slot.borrow().clone())
+        .filter(|(whose, _)| whose == of)
+        .map(|(_, form)| form)
 }
 
 /// Forgets the form: the dialog was closed, or did its work.
@@ -195,10 +197,28 @@ mod tests {
             form.path = path.into();
             form.path_problem(&roots)
         };
-        for path in ["disk.raw", "a/b.raw", "/srv/restore/a.raw", "/mnt/x/a", "a..b", "..a"] {
+        for path in [
+            "disk.raw",
+            "a/b.raw",
+            "/srv/restore/a.raw",
+            "/mnt/x/a",
+            "a..b",
+            "..a",
+        ] {
             assert_eq!(problem(path), None, "{path}");
         }
-        for path in ["", " ", "../x", "a/../b", "/etc/passwd", "/mnt/xy", "/srv/restore", "a/", ".", "a\u{7}b"] {
+        for path in [
+            "",
+            " ",
+            "../x",
+            "a/../b",
+            "/etc/passwd",
+            "/mnt/xy",
+            "/srv/restore",
+            "a/",
+            ".",
+            "a\u{7}b",
+        ] {
             assert!(problem(path).is_some(), "{path}");
         }
     }

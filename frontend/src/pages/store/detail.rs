@@ -8,7 +8,7 @@ use crate::{
     api,
     model::format,
     t,
-    ui::{CopyButton, Icon, When},
+    ui::{CopyButton, Fingerprint, Icon, When},
 };
 
 /// Props of [`Detail`].
@@ -61,7 +61,7 @@ pub(super) fn detail(props: &DetailProps) -> Html {
                     { fact(t!(owner), entry.owner.clone().map(|o| html! { { o } })) }
                     { fact(t!(notes), entry.notes.clone().map(|n| html! { <span class="notes">{ n }</span> })) }
                     { fact(t!(protected), Some(html! { { if entry.protected { t!(yes) } else { t!(no) } } })) }
-                    { fact(t!(key_fingerprint), entry.key_fingerprint.clone().map(|f| html! { <span class="mono">{ f }</span> })) }
+                    { fact(t!(key_fingerprint), entry.key_fingerprint.clone().map(|f| html! { <Fingerprint value={f} /> })) }
                 </dl>
                 <div class="scroll-x" tabindex="0" role="region" aria-label={t!(files)}>
                     <table class="table files">

@@ -48,7 +48,11 @@ mod tests {
         let found = [place("a"), place("b")];
         assert_eq!(choose(&found, None, false), found.first());
         assert_eq!(choose(&found, Some(&place("a")), false), found.get(1));
-        assert_eq!(choose(&found, Some(&place("b")), false), None, "there may be a third");
+        assert_eq!(
+            choose(&found, Some(&place("b")), false),
+            None,
+            "there may be a third"
+        );
         assert_eq!(choose(&found, Some(&place("b")), true), found.first());
         assert_eq!(choose(&found, Some(&place("z")), true), found.first());
         assert_eq!(choose(&[], None, true), None);
