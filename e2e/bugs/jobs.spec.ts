@@ -1,10 +1,11 @@
 import { Api } from '../support/api';
-import { job, withJobs } from '../support/jobs';
+import { job, withJobs, withoutFeed } from '../support/jobs';
 import { expect, expectAccessible, expectNoSidewaysScroll, test } from '../support/test';
 
 for (const width of [1440, 400]) {
   test(`a dozen failures are told apart and stay in their panels at ${width} px`, async ({ signedIn: page }) => {
     await page.setViewportSize({ width, height: 900 });
+    await withoutFeed(page);
     const jobs = [1, 2, 3, 4].map((n) => job(n, n === 4 ? { source: { ...(job(4).source as object), store: 'other' } } : {}));
     await withJobs(page, jobs);
     const finished = page.getByTestId('jobs-finished');
@@ -42,6 +43,7 @@ test('failures take a line each above what runs, and can be put away', async ({ 
 });
 
 test('a job that was over at once has words instead of an empty chart, and to nowhere is checked, not written', async ({ signedIn: page }) => {
+  await withoutFeed(page);
   const short = job(1, { state: 'ok', error: undefined });
   await withJobs(page, [short]);
   await page.getByTestId('jobs-finished').locator(`a[href="/jobs/${short.id}"]`).click();

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { expect, test } from '../support/test';
 
 const PLAIN = '/store/golden?snapshot=vm%2F100%2F2024-05-01T10%3A00%3A00Z&restore=drive-scsi0.img.fidx';
@@ -59,4 +60,15 @@ test('the commands name the store by its path and carry a session, not a token n
   await expect(command).toContainText('CSRFPreventionToken');
   await expect(command).toContainText(server.user);
   await expect(command).not.toContainText('FLEETHOLD_TOKEN');
+});
+
+test('the command line works pasted, wherever the server has its state', async ({ signedIn: page, server }) => {
+  await page.goto(PLAIN);
+  await page.getByTestId('restore-target-kind').selectOption('null');
+  const command = page.getByTestId('restore-command');
+  await expect(command).toContainText('--store /');
+  const text = (await command.innerText()).replace(/^\$ fleethold /, '"$FLEETHOLD_BIN" ');
+  // a shell that knows nothing of this server
+  const env = { PATH: process.env.PATH, HOME: server.dir, FLEETHOLD_BIN: process.env.FLEETHOLD_BIN };
+  expect(() => execFileSync('bash', ['-c', text], { env, stdio: 'pipe' })).not.toThrow();
 });

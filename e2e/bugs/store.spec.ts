@@ -28,7 +28,14 @@ test.describe('on a phone', () => {
     await page.goto('/store/golden');
     await page.getByTestId('group-vm/100').click();
     await page.getByTestId('snapshot-vm/100/2024-05-01T10:00:00Z').click();
+    // the details begin above half of the screen, not at its edge
+    const top = () => page.getByTestId('snapshot-detail').evaluate((one) => one.getBoundingClientRect().top);
+    await expect.poll(top).toBeLessThan(480);
     const heading = page.getByTestId('snapshot-detail').getByRole('heading', { name: 'vm/100/2024-05-01T10:00:00Z' });
+    await expect(heading).toBeInViewport();
+    // once more, and nothing changes but the place
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.getByTestId('snapshot-vm/100/2024-05-01T10:00:00Z').click();
     await expect(heading).toBeInViewport();
   });
 

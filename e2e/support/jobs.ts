@@ -51,3 +51,8 @@ export async function withJobs(page: Page, jobs: { id: string }[]): Promise<void
   }
   await page.locator('nav a[href="/jobs"]').first().click();
 }
+
+/** Keeps the jobs of other tests away, which would push older ones out of the list. */
+export async function withoutFeed(page: Page): Promise<void> {
+  await page.route('**/api/v1/events', (route) => route.abort());
+}

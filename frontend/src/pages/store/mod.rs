@@ -237,29 +237,39 @@ fn use_bring_into_view(
 ) -> Callback<(String, String)> {
     let chosen = use_mut_ref(|| None::<(String, String)>);
     let shown = entry.as_ref().map(|e| (ns.to_owned(), e.snapshot.clone()));
-    use_effect_with(shown, {
+    use_effect_with(shown.clone(), {
         let (chosen, details) = (chosen.clone(), details.clone());
         move |shown: &Option<(String, String)>| {
-            if shown.is_none() || *chosen.borrow() != *shown {
-                return;
-            }
-            chosen.borrow_mut().take();
-            let height = web_sys::window()
-                .and_then(|w| w.inner_height().ok())
-                .and_then(|h| h.as_f64())
-                .unwrap_or(900.0);
-            if let Some(element) = details.cast::<Element>() {
-                let top = element.get_bounding_client_rect().top();
-                if top < 0.0 || top > height * 0.6 {
-                    element.scroll_into_view();
-                }
+            if shown.is_some() && *chosen.borrow() == *shown {
+                chosen.borrow_mut().take();
+                bring_into_view(&details);
             }
         }
     });
+    let details = details.clone();
     Callback::from(move |place: (String, String)| {
-        *chosen.borrow_mut() = Some(place.clone());
+        if shown.as_ref() == Some(&place) {
+            // shown already, by suggestion or from before: nothing will change
+            bring_into_view(&details);
+        } else {
+            *chosen.borrow_mut() = Some(place.clone());
+        }
         on_snapshot.emit(place);
     })
+}
+
+/// Scrolls only when the top of it is not on the screen, or at its lower edge.
+fn bring_into_view(details: &NodeRef) {
+    let height = web_sys::window()
+        .and_then(|w| w.inner_height().ok())
+        .and_then(|h| h.as_f64())
+        .unwrap_or(900.0);
+    if let Some(element) = details.cast::<Element>() {
+        let top = element.get_bounding_client_rect().top();
+        if top < 0.0 || top > height * 0.6 {
+            element.scroll_into_view();
+        }
+    }
 }
 
 /// Fetches what has been opened and is not there.
