@@ -150,6 +150,7 @@ pub(super) const DE: Texts = Texts {
     key_too_large: "Das ist keine Schlüsseldatei: sie ist größer als 64 KiB.",
     key_warning: "Warnung, Dreieck",
     key_zero: "{n} Nullen, bleiben Löcher",
+    key_zero_check: "{n} Nullen, nichts zu lesen",
     keys_anywhere: "Überall",
     keys_chart: "In einem Diagramm",
     keys_crosshair: "Fadenkreuz bewegen",

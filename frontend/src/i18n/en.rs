@@ -169,6 +169,7 @@ texts! {
     key_too_large: "This is no key file: it is larger than 64 KiB.",
     key_warning: "Warning, triangle",
     key_zero: "Zero {n}, left as holes",
+    key_zero_check: "Zero {n}, nothing to read",
     keys_anywhere: "Anywhere",
     keys_chart: "On a chart",
     keys_crosshair: "Step the crosshair",

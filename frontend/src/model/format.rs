@@ -151,7 +151,13 @@ pub fn age(s: i64) -> String {
         s @ 60..3_600 => format!("{} min", s / 60),
         s @ 3_600..172_800 => format!("{} h", s / 3_600),
         s @ 172_800..63_072_000 => format!("{} d", s / 86_400),
-        s => format!("{} y", s / 31_536_000),
+        s => {
+            let year = match current() {
+                Language::En => "y",
+                Language::De => "J",
+            };
+            format!("{} {year}", s / 31_536_000)
+        }
     }
 }
 
@@ -252,12 +258,20 @@ mod tests {
             bytes(1 << 40 | 1 << 39),
             rate(1.25 * MIB),
             duration_ns(7_500_000_000),
+            age(70_000_000),
         );
         crate::i18n::set(Language::En);
-        let wanted = ("35,5\u{202f}%", "12\u{202f}345", "1,5 TiB", "1,2 MiB/s", "7,5 s");
+        let wanted = (
+            "35,5\u{202f}%",
+            "12\u{202f}345",
+            "1,5 TiB",
+            "1,2 MiB/s",
+            "7,5 s",
+            "2 J",
+        );
         assert_eq!(written, {
-            let (a, b, c, d, e) = wanted;
-            (a.into(), b.into(), c.into(), d.into(), e.into())
+            let (a, b, c, d, e, f) = wanted;
+            (a.into(), b.into(), c.into(), d.into(), e.into(), f.into())
         });
     }
 

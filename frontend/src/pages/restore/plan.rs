@@ -97,9 +97,10 @@ pub(super) fn plan(props: &PlanProps) -> Html {
 }
 
 fn figures(plan: &RestorePlan, kind: TargetKind) -> Html {
-    let write_word = match kind {
-        TargetKind::Null => t!(plan_check),
-        TargetKind::File | TargetKind::Device => t!(plan_write),
+    let zeros = format::integer(plan.chunks_zero);
+    let (write_word, zeros) = match kind {
+        TargetKind::Null => (t!(plan_check), t!(key_zero_check, n = zeros)),
+        TargetKind::File | TargetKind::Device => (t!(plan_write), t!(key_zero, n = zeros)),
     };
     let write = plan.bytes_total.saturating_sub(plan.zero_bytes);
     let figure =
@@ -117,7 +118,7 @@ fn figures(plan: &RestorePlan, kind: TargetKind) -> Html {
                 <div class="key">
                     <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--c1)" /></svg>{ tn!(plan.chunks_distinct, key_fetch_one, key_fetch) }</span>
                     <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--h3)" /></svg>{ t!(key_reuse, n = format::integer(plan.chunks_duplicate)) }</span>
-                    <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--rule)" /></svg>{ t!(key_zero, n = format::integer(plan.chunks_zero)) }</span>
+                    <span><svg class="swatch" aria-hidden="true"><rect width="10" height="10" fill="var(--rule)" /></svg>{ zeros }</span>
                 </div>
                 if kind != TargetKind::Null {
                     <p class="note">{ t!(plan_note) }</p>
