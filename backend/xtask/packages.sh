@@ -35,6 +35,7 @@ want postgresql has_postgres
 want "nodejs npm" sh -c 'command -v node && command -v npm'
 if [ "$purpose" = test ]; then
     want chromium has_chromium
+    want curl command -v curl
     want python3-venv python3 -c 'import ensurepip, venv'
 fi
 

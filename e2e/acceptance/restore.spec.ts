@@ -114,7 +114,7 @@ test('an encrypted image is restored with its key and refused without', async ({
 test('an ended restore stays in the history with its chart', async ({ signedIn: page, server }) => {
   const api = await Api.signIn(page.context().request, server);
   const image = await api.onlyImage('image');
-  const { id } = await api.startRestore({ store: 'image', ...image, parallel: 4, simulateLatencyMs: 60 });
+  const { id } = await api.startRestore({ store: 'image', ...image, parallel: 4, simulateLatencyMs: 250 });
   expect((await api.ended(id)).state).toBe('ok');
   await expect.poll(() => api.inHistory(id), 'PostgreSQL has it').toBe(true);
 

@@ -18,7 +18,7 @@ test.beforeAll(async ({ playwright, server }) => {
   const request = await playwright.request.newContext({ ignoreHTTPSErrors: true });
   const api = await Api.signIn(request, server);
   const image = await api.onlyImage('image');
-  job = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 20, parallel: 2 })).id;
+  job = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 150, parallel: 2 })).id;
   expect((await api.ended(job)).state).toBe('ok');
   await expect.poll(() => api.inHistory(job)).toBe(true);
   await request.dispose();

@@ -78,6 +78,10 @@ pub fn app() -> Html {
             stage.set(Stage::SignedOut);
         })
     };
+    use_effect_with((), {
+        let signed_out = signed_out.clone();
+        move |()| api::on_signed_out(signed_out)
+    });
     match &*stage {
         Stage::Asking => html! { <p class="note center-page" role="status">{ t!(loading) }</p> },
         Stage::Unreachable(problem) => {

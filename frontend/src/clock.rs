@@ -24,9 +24,25 @@ pub fn offset_at(at: OffsetDateTime) -> UtcOffset {
     UtcOffset::from_whole_seconds((minutes * 60.0) as i32).unwrap_or(UtcOffset::UTC)
 }
 
-/// `2026-11-20 01:00:04` on the viewer's clock.
+/// `2026-11-20 01:00:04 UTC+1` on the viewer's clock: for everything but snapshots.
 pub fn date_time(at: OffsetDateTime) -> String {
     crate::model::format::date_time(at, offset_at(at))
+}
+
+/// `2026-11-20 00:00:04 UTC`: for snapshots, whose names are in UTC.
+pub fn snapshot_time(at: OffsetDateTime) -> String {
+    crate::model::format::date_time(at, UtcOffset::UTC)
+}
+
+/// A time in both zones and the rule which of them stands where, for a tooltip.
+pub fn both_zones(at: OffsetDateTime) -> String {
+    let (here, utc) = (date_time(at), snapshot_time(at));
+    let times = if here == utc {
+        utc
+    } else {
+        format!("{utc} = {here}")
+    };
+    format!("{times}. {}", crate::t!(zone_rule))
 }
 
 /// `03:31:07` on the viewer's clock.

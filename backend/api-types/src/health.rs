@@ -56,6 +56,20 @@ pub struct Health {
     /// A broken edit of datastore.cfg: the last good one stays in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_problem: Option<String>,
+    /// Broken edits of the files of users and rights: the last good ones stay in force.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access_problems: Vec<AccessProblem>,
+}
+
+/// A broken edit of a file of users or rights.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AccessProblem {
+    /// `acl.cfg`, `user.cfg` or `shadow.json`.
+    pub file: String,
+    /// Where and what; only for who has `Sys.Audit` on `/system/status`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// `GET /api/v1/about`.

@@ -9,6 +9,7 @@ mod content;
 mod events;
 mod health;
 mod history;
+mod object;
 mod problem;
 mod restore;
 mod session;
@@ -20,8 +21,9 @@ pub use content::{
     VerifyState,
 };
 pub use events::{Event, EventKind, ServerEvent, SnapshotEvent};
-pub use health::{AboutInfo, DatabaseHealth, DatabaseState, Health, SpoolHealth};
+pub use health::{AboutInfo, AccessProblem, DatabaseHealth, DatabaseState, Health, SpoolHealth};
 pub use history::{HistoryItem, HistoryQuery, HistorySample, HistorySamples};
+pub use object::object;
 pub use problem::Problem;
 pub use restore::{
     CreateRestore, Job, JobError, JobLog, JobProgress, JobSample, JobState, JobTotals, LogLine, Outcome,

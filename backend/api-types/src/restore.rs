@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::CryptMode;
+use crate::{CryptMode, object};
 use time::OffsetDateTime;
 
 /// What is restored.
@@ -57,8 +57,10 @@ pub struct RestoreTarget {
 #[serde(deny_unknown_fields)]
 pub struct CreateRestore {
     /// What.
+    #[serde(deserialize_with = "object")]
     pub source: RestoreSource,
     /// Where to.
+    #[serde(deserialize_with = "object")]
     pub target: RestoreTarget,
     /// Chunk fetches outstanding at most; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -280,6 +282,7 @@ pub struct JobLog {
 #[serde(deny_unknown_fields)]
 pub struct PlanRequest {
     /// What.
+    #[serde(deserialize_with = "object")]
     pub source: RestoreSource,
     /// Text of the key file: encrypted images need it to tell zero chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]

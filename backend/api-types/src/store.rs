@@ -7,7 +7,8 @@ use time::OffsetDateTime;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreState {
-    /// Not looked at since the server started.
+    /// Not looked at since the server started, or for others to know: who has rights in a namespace only is told no more
+    /// than whether the store can be reached.
     Unknown,
     /// Reachable, nothing to report.
     Ok,
@@ -50,7 +51,7 @@ pub struct Usage {
 pub struct StoreRow {
     /// Datastore name.
     pub name: String,
-    /// Folder on the server.
+    /// Folder on the server; empty, as all figures are absent, for who has rights in a namespace of it only.
     pub path: String,
     /// Free text from datastore.cfg.
     #[serde(default, skip_serializing_if = "Option::is_none")]

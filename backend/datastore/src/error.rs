@@ -36,7 +36,7 @@ pub enum DatastoreError {
         ns: Namespace,
     },
     /// No such group.
-    #[error("datastore `{store}`, namespace `{ns}`: no group `{group}`")]
+    #[error("datastore `{store}`, {}: no group `{group}`", within(ns))]
     GroupMissing {
         /// The store.
         store: DatastoreName,
@@ -46,7 +46,10 @@ pub enum DatastoreError {
         group: GroupPath,
     },
     /// No such snapshot.
-    #[error("datastore `{store}`, namespace `{ns}`: no snapshot `{snapshot}`: removed by prune?")]
+    #[error(
+        "datastore `{store}`, {}: no snapshot `{snapshot}`, or not any more",
+        within(ns)
+    )]
     SnapshotMissing {
         /// The store.
         store: DatastoreName,
@@ -240,5 +243,14 @@ impl DatastoreError {
                     ..
                 }
         )
+    }
+}
+
+/// A namespace in a sentence; the name of the root is empty.
+fn within(ns: &Namespace) -> String {
+    if ns.is_root() {
+        "root namespace".to_owned()
+    } else {
+        format!("namespace `{ns}`")
     }
 }

@@ -1,6 +1,7 @@
 //! Namespaces, groups and snapshots as lists. Damage of one entry shows in that entry and hides nothing else: what
 //! cannot be read of a group or a snapshot is its `error`, what hides whole groups is a problem of the namespace.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use fleethold_format::crypt::{CryptMode, Fingerprint};
@@ -19,7 +20,7 @@ const MAX_OWNER: u64 = 4 << 10;
 /// Most bytes of a group's notes.
 const MAX_NOTES: u64 = 1 << 20;
 /// Marks a snapshot that prune must leave.
-const PROTECTED: &str = ".protected";
+pub(crate) const PROTECTED: &str = ".protected";
 
 /// A group in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -370,15 +371,15 @@ pub(crate) fn files_of(dir: &Dir, manifest: Option<&Manifest>) -> Result<Vec<Fil
             encoded_len: len,
         });
     }
+    let listed: HashSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    on_disk.retain(|name| !listed.contains(name.as_str()));
     for name in on_disk {
-        if files.iter().all(|file| file.name != name) {
-            files.push(FileInfo {
-                encoded_len: dir.file_len(&name)?,
-                name,
-                size: None,
-                crypt_mode: None,
-            });
-        }
+        files.push(FileInfo {
+            encoded_len: dir.file_len(&name)?,
+            name,
+            size: None,
+            crypt_mode: None,
+        });
     }
     Ok(files)
 }

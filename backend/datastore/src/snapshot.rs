@@ -1,5 +1,6 @@
 //! A snapshot whose manifest was read: the only way to the content of its files.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -12,12 +13,21 @@ use fleethold_format::names::{ArchiveName, Namespace, SnapshotPath};
 use crate::error::DatastoreError;
 use crate::fs::Dir;
 use crate::index_file::IndexFile;
-use crate::list::{FileInfo, files_of};
+use crate::list::{FileInfo, PROTECTED, files_of};
 use crate::lock::{LockNote, SnapshotLock};
 use crate::store::Datastore;
 
 /// Most bytes of a stored blob: what a server accepts for an upload (FORMAT.md §3).
 pub const MAX_BLOB_ENCODED: u64 = (16 << 20) + 44;
+
+/// What a backup server keeps in a snapshot's directory beside the files of the manifest; the last one is the lock of its
+/// older releases.
+const OWN_FILES: [&str; 4] = [
+    ArchiveName::MANIFEST,
+    ArchiveName::CLIENT_LOG,
+    PROTECTED,
+    ".index.json.lck",
+];
 
 /// A finished snapshot, open for reading. As long as it lives a running PBS does not remove it.
 #[derive(Debug)]
@@ -27,6 +37,8 @@ pub struct OpenSnapshot {
     path: SnapshotPath,
     dir: Dir,
     manifest: Manifest,
+    /// Where in the manifest each file is: hosts with tens of thousands of archives exist.
+    by_name: HashMap<ArchiveName, usize>,
     lock: SnapshotLock,
 }
 
@@ -75,12 +87,15 @@ impl Datastore {
         let dir = self.snapshot_dir(ns, path)?;
         let lock = SnapshotLock::shared(self, ns, path, &dir)?;
         let (manifest, _) = read_manifest(&dir, path)?;
+        let names = manifest.files.iter().enumerate();
+        let by_name = names.map(|(at, file)| (file.name.clone(), at)).collect();
         Ok(OpenSnapshot {
             store: self.clone(),
             ns: ns.clone(),
             path: path.clone(),
             dir,
             manifest,
+            by_name,
             lock,
         })
     }
@@ -130,17 +145,43 @@ impl OpenSnapshot {
         self.manifest.verify_signature(key).map_err(failed)
     }
 
+    /// The manifest's entry of a file, if it lists it.
+    pub fn listed(&self, name: &ArchiveName) -> Option<&ManifestFile> {
+        self.by_name.get(name).and_then(|at| self.manifest.files.get(*at))
+    }
+
     /// The manifest's entry of a file.
     ///
     /// # Errors
     /// [`DatastoreError::Manifest`] with [`ManifestError::NoSuchFile`].
     pub fn entry(&self, name: &ArchiveName) -> Result<&ManifestFile, DatastoreError> {
-        self.manifest
-            .file(name)
-            .map_err(|source| DatastoreError::Manifest {
-                path: self.file_path(ArchiveName::MANIFEST),
-                source,
-            })
+        self.listed(name).ok_or_else(|| DatastoreError::Manifest {
+            path: self.file_path(ArchiveName::MANIFEST),
+            source: ManifestError::NoSuchFile {
+                name: name.to_string(),
+            },
+        })
+    }
+
+    /// Names of what lies in the snapshot's directory although neither the manifest lists it nor a backup server puts it
+    /// there, in order. Nothing vouches for it, and no restore reads it.
+    ///
+    /// # Errors
+    /// [`DatastoreError::Io`].
+    pub fn unlisted(&self) -> Result<Vec<String>, DatastoreError> {
+        let known = |name: &str| {
+            OWN_FILES.contains(&name)
+                || ArchiveName::parse(name).is_ok_and(|name| self.listed(&name).is_some())
+        };
+        let mut names: Vec<String> = self
+            .dir
+            .entries()?
+            .into_iter()
+            .map(|entry| entry.name)
+            .filter(|name| !known(name))
+            .collect();
+        names.sort_unstable();
+        Ok(names)
     }
 
     /// Opens an index that the manifest lists; its size is compared with the manifest's, its entries only by

@@ -1,7 +1,7 @@
 //! What can be wrong with the configuration, and with a change of it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fleethold_format::names::DatastoreName;
@@ -89,7 +89,7 @@ pub enum FleetError {
         path: PathBuf,
     },
     /// One datastore inside the other.
-    #[error("datastore {name}: path {} is nested with {} of datastore {other}", path.display(), other_path.display())]
+    #[error("datastore {name}: path {} {}", path.display(), overlap(path, other, other_path))]
     Nested {
         /// The new datastore.
         name: DatastoreName,
@@ -118,4 +118,13 @@ pub enum FleetError {
         /// Why.
         source: SectionConfigError,
     },
+}
+
+/// How a path overlaps with another datastore's.
+fn overlap(path: &Path, other: &DatastoreName, other_path: &Path) -> String {
+    if path == other_path {
+        format!("is that of datastore {other} already")
+    } else {
+        format!("is nested with {} of datastore {other}", other_path.display())
+    }
 }

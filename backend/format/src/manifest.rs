@@ -126,7 +126,7 @@ pub enum ManifestError {
         reason: String,
     },
     /// Made with another key.
-    #[error("manifest was made with key {expected}, the key given is {actual}")]
+    #[error("wrong key: the snapshot was made with key {}, the one given is {}", expected.short_id(), actual.short_id())]
     KeyFingerprint {
         /// Fingerprint in the manifest.
         expected: Fingerprint,

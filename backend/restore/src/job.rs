@@ -270,6 +270,7 @@ impl Books {
 
     /// A fetch ended.
     pub(crate) fn fetched(&mut self, fetched: &Fetched) {
+        self.progress.in_flight = self.progress.in_flight.saturating_sub(1);
         self.progress.chunks_fetched += 1;
         self.progress.encoded_bytes_read += fetched.encoded_len;
         self.progress.fetch_ns += fetched.fetch_ns;
@@ -289,12 +290,6 @@ impl Books {
         self.progress.bytes_written += bytes;
         self.progress.chunks_done += positions;
         self.progress.chunks_duplicate += duplicates;
-        self.publish();
-    }
-
-    /// A chunk has left the pipeline.
-    pub(crate) fn end(&mut self) {
-        self.progress.in_flight = self.progress.in_flight.saturating_sub(1);
         self.publish();
     }
 

@@ -359,9 +359,6 @@ impl Window {
                     }
                 }
                 books.data(bytes, 1, u64::from(repeat));
-                if !repeat {
-                    books.end();
-                }
             }
         }
         while self.kept_bytes > keep_bytes && self.give_up_one() {}

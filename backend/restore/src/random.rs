@@ -171,10 +171,7 @@ fn account(job: &Arc<Job>, books: &mut Books, done: Done) -> Option<Working> {
             rest,
         } => {
             books.data(bytes, positions, repeats);
-            let Some((chunk, position)) = rest else {
-                books.end();
-                return None;
-            };
+            let (chunk, position) = rest?;
             Some(place_more(Arc::clone(job), chunk, position).boxed())
         }
         Done::Zeroed { bytes, chunks, rest } => {

@@ -60,7 +60,7 @@ pub struct Progress {
     pub refetched: u64,
     /// Encoded bytes fetched.
     pub encoded_bytes_read: u64,
-    /// Chunks between the start of their fetch and the end of their writes.
+    /// Fetches outstanding.
     pub in_flight: u64,
     /// Memory all jobs of the process hold now.
     pub budget_used_bytes: u64,

@@ -11,5 +11,6 @@ pub mod serve;
 pub mod services;
 pub mod settings;
 pub mod state;
+pub mod text;
 pub mod tls;
 pub mod views;

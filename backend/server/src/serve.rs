@@ -36,7 +36,7 @@ use crate::jobs::run::Runner;
 use crate::jobs::task_files::TaskFiles;
 use crate::jobs::{durable, recovery};
 use crate::services::targets::Targets;
-use crate::services::{scanner, sessions};
+use crate::services::{accounts, scanner, sessions};
 use crate::settings::Settings;
 use crate::state::AppState;
 use crate::tls::{self, OwnCertificate};
@@ -219,7 +219,9 @@ async fn answer(
         records,
         engine,
     } = ground;
+    let sessions = Arc::new(sessions);
     let views = Arc::new(Views {
+        users: Arc::clone(&sessions.users),
         fleet: Fleet::open(&settings.config_dir),
         stores: StoreTable::default(),
         jobs: crate::jobs::table::JobTable::default(),
@@ -252,12 +254,13 @@ async fn answer(
     });
     let jobs = JobsActor::new(runner, Arc::clone(&tasks), work.clone(), settings.memory_bytes).start();
     let events = EventHub::new(Arc::clone(&views)).start();
-    let stop_scanning = CancellationToken::new();
-    work.spawn(scanner::run(Arc::clone(&views), stop_scanning.clone()));
+    let stop_looking = CancellationToken::new();
+    work.spawn(scanner::run(Arc::clone(&views), stop_looking.clone()));
+    work.spawn(accounts::follow(Arc::clone(&views.users), stop_looking.clone()));
 
     let state = web::Data::new(AppState {
         views,
-        sessions: Arc::new(sessions),
+        sessions,
         engine,
         targets,
         tasks,
@@ -278,7 +281,7 @@ async fn answer(
 
     wait_for_end(stop).await?;
     tracing::info!("shutting down");
-    stop_scanning.cancel();
+    stop_looking.cancel();
     drop(watch);
     // Streams that never end would hold the listener's shutdown.
     events
@@ -331,6 +334,7 @@ fn listen(
     let server = HttpServer::new(move || {
         App::new()
             .app_data(state.clone())
+            .wrap(from_fn(http::drain::unread_body))
             .wrap(Compress::default())
             .wrap(from_fn(http::headers::stamp))
             .wrap(TracingLogger::default())

@@ -162,7 +162,7 @@ impl Surroundings {
 #[non_exhaustive]
 pub enum SettingsError {
     /// A value does not say what it should.
-    #[error("{key} from {origin}: {message}")]
+    #[error("{}: {message}", value_name(key, origin))]
     Value {
         /// The setting.
         key: &'static str,
@@ -187,6 +187,28 @@ pub enum SettingsError {
         /// Line, expected and found.
         message: String,
     },
+}
+
+impl SettingsError {
+    /// Whether the command line itself is at fault.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Value {
+                origin: Origin::Flag(_),
+                ..
+            }
+        )
+    }
+}
+
+/// A flag is known by its own name, anything else by that of the setting.
+fn value_name(key: &str, origin: &Origin) -> String {
+    match origin {
+        Origin::Flag(flag) => (*flag).to_owned(),
+        other => format!("{key} from {other}"),
+    }
 }
 
 impl Settings {

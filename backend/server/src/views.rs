@@ -1,12 +1,13 @@
 //! What everybody may read without asking an actor: published snapshots of the stores, the jobs and the server's health.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use actix::Addr;
 use arc_swap::ArcSwap;
-use fleethold_api_types::{FleetSummary, Health, JobState, StoreRow, StoreState};
+use fleethold_api_types::{FleetSummary, Health, JobState, StoreRow, StoreState, Usage};
 use fleethold_fleet::{Fleet, StoreEntry};
 use fleethold_format::names::DatastoreName;
 use fleethold_history::{Database, Recorder};
@@ -14,6 +15,7 @@ use parking_lot::Mutex;
 
 use crate::actors::events::FeedStats;
 use crate::actors::store::StoreActor;
+use crate::auth::users::UserStore;
 use crate::jobs::table::JobTable;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::health;
@@ -198,6 +200,8 @@ pub struct Downloads {
 pub struct Views {
     /// Configuration.
     pub fleet: Fleet,
+    /// Users and rights.
+    pub users: Arc<UserStore>,
     /// Stores.
     pub stores: StoreTable,
     /// Jobs.
@@ -216,7 +220,7 @@ impl Views {
     /// Figures over the whole fleet; touches no file.
     #[must_use]
     pub fn summary(&self) -> FleetSummary {
-        self.sum(self.jobs.load(), |_| true)
+        self.sum(self.jobs.load(), |row| Some(Cow::Borrowed(row)))
     }
 
     /// As [`Views::summary`], over what somebody sees.
@@ -232,11 +236,15 @@ impl Views {
             JobState::Running => (queued, running + 1, rate + job.progress.rate_bytes_per_s),
             _ => (queued, running, rate),
         });
-        self.sum(load, |name| sight.store(name))
+        self.sum(load, |row| sight.store(row))
     }
 
-    /// Queued jobs, running ones and their rate are given; the stores are those that `sees` says.
-    fn sum(&self, load: (u64, u64, u64), sees: impl Fn(&str) -> bool) -> FleetSummary {
+    /// Queued jobs, running ones and their rate are given; the stores are as `seen_as` says.
+    fn sum(
+        &self,
+        load: (u64, u64, u64),
+        seen_as: impl for<'r> Fn(&'r StoreRow) -> Option<Cow<'r, StoreRow>>,
+    ) -> FleetSummary {
         let stores = self.stores.load();
         let (queued_jobs, running_jobs, restore_bytes_per_s) = load;
         let mut summary = FleetSummary {
@@ -249,10 +257,9 @@ impl Views {
         let mut seen = BTreeSet::new();
         for handle in &stores.list {
             let published = handle.view.published();
-            let row = &published.row;
-            if !sees(&row.name) {
+            let Some(row) = seen_as(&published.row) else {
                 continue;
-            }
+            };
             summary.stores += 1;
             *match row.state {
                 StoreState::Unknown => &mut summary.unknown,
@@ -266,8 +273,7 @@ impl Views {
             if let (Some(usage), Some(device)) = (row.usage, published.file_system)
                 && seen.insert(device)
             {
-                summary.total_bytes += usage.total_bytes;
-                summary.used_bytes += usage.used_bytes;
+                add_space(&mut summary, &usage);
             }
         }
         summary
@@ -282,6 +288,30 @@ impl Views {
     /// Health of the server; touches no file.
     #[must_use]
     pub fn health(&self) -> Health {
-        health::health(&self.fleet, &self.database, &self.recorder)
+        health::health(&self.fleet, &self.users, &self.database, &self.recorder)
+    }
+}
+
+/// What network file systems say of their size may be next to the largest number there is.
+fn add_space(summary: &mut FleetSummary, usage: &Usage) {
+    summary.total_bytes = summary.total_bytes.saturating_add(usage.total_bytes);
+    summary.used_bytes = summary.used_bytes.saturating_add(usage.used_bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_endless_file_systems_are_not_a_small_one() {
+        let endless = Usage {
+            total_bytes: u64::MAX,
+            used_bytes: u64::MAX / 2 + 1,
+            available_bytes: 0,
+        };
+        let mut summary = FleetSummary::default();
+        add_space(&mut summary, &endless);
+        add_space(&mut summary, &endless);
+        assert_eq!((summary.total_bytes, summary.used_bytes), (u64::MAX, u64::MAX));
     }
 }

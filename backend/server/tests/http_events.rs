@@ -11,7 +11,7 @@ use fleethold_server::auth::users::UserStore;
 use futures_util::StreamExt as _;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use support::{Api, DEADLINE, Ground, USER_PASSWORD, image};
+use support::{Api, DEADLINE, Ground, USER_PASSWORD, eventually, image};
 
 /// One event: id, kind, data.
 type Event = (String, String, Value);
@@ -207,6 +207,12 @@ async fn the_feed_ends_with_the_session() {
             "password" => drop(users.set_password(&ann, USER_PASSWORD).unwrap()),
             _ => users.set_enabled(&ann, false).unwrap(),
         }
+        // What another process changed is seen in a moment.
+        eventually("the end of the session", || async {
+            let status = api.get("/api/v1/session").await.status();
+            (status == 401).then_some(())
+        })
+        .await;
         let job = admin.restore(&image(json!({"kind": "null"}))).await;
         let rest = feed.ended().await;
         assert!(!rest.contains(job["id"].as_str().unwrap()), "{ending}: {rest}");

@@ -375,7 +375,12 @@ async fn who_sees_one_store_sees_it_and_the_own_restores() {
         "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
     );
     ground.add_user("guest@pbs", "");
+    ground.add_user(
+        "others@pbs",
+        "acl:1:/datastore:others@pbs:DatastoreAudit\nacl:1:/datastore/golden:others@pbs:NoAccess\n",
+    );
     let admin = server.client().await;
+    let others = server.client_as("others@pbs", USER_PASSWORD).await;
     let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
     let guest = server.client_as("guest@pbs", USER_PASSWORD).await;
     let id = |job: Value| job["id"].as_str().unwrap().to_owned();
@@ -403,6 +408,11 @@ async fn who_sees_one_store_sees_it_and_the_own_restores() {
     assert_eq!(ids(reader.json("/api/v1/restores").await, "id"), [own.as_str()]);
     assert_eq!(ids(reader.json("/api/v1/stores").await, "name"), ["golden"]);
     assert_eq!(reader.json("/api/v1/fleet/summary").await["stores"], 1);
+    assert_eq!(
+        ids(others.json("/api/v1/stores").await, "name"),
+        ["closed", "real"]
+    );
+    assert_eq!(others.json("/api/v1/fleet/summary").await["stores"], 2);
     assert_eq!(
         ids(admin.json("/api/v1/restores").await, "id"),
         [own.as_str(), of_admin.as_str()]
@@ -460,5 +470,9 @@ async fn who_only_reads_a_store_writes_nothing_on_the_server() {
     assert!(!ground.path("state/restore/new.raw").exists());
     reader.restore(&image(json!({"kind": "null"}))).await;
     ground.allow("acl:0:/system:reader@pbs:Admin\n");
-    reader.restore(&file("new.raw", false)).await;
+    eventually("the new right", || async {
+        let reply = reader.post("/api/v1/restores", &file("new.raw", false)).await;
+        (reply.status() == StatusCode::ACCEPTED).then_some(())
+    })
+    .await;
 }

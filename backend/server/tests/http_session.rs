@@ -10,7 +10,50 @@ mod support;
 use fleethold_server::auth::users::UserStore;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use support::{Api, Ground, Server, USER_PASSWORD};
+use support::{Api, Ground, Server, USER_PASSWORD, eventually};
+use tokio::process::Command;
+
+/// Answered before it is read, a body must not end the stream before the answer. curl is the client that minds.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_bodies_get_their_answer_over_http2() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let body = json!({"store": "x".repeat(2000)}).to_string();
+    for (path, expected) in [
+        ("/api/v1/restores", "401 2"),
+        ("/api/v1/nothing", "404 2"),
+        ("/api2/json/nothing", "404 2"),
+    ] {
+        for _ in 0..10 {
+            let curl = Command::new("curl")
+                .args([
+                    "--silent",
+                    "--insecure",
+                    "--noproxy",
+                    "*",
+                    "--http2",
+                    "--output",
+                    "/dev/null",
+                ])
+                .args([
+                    "--write-out",
+                    "%{http_code} %{http_version}",
+                    "--header",
+                    "content-type: application/json",
+                ])
+                .args(["--data", &body, &format!("{}{path}", server.url)])
+                .output()
+                .await
+                .unwrap();
+            let answer = String::from_utf8_lossy(&curl.stdout).into_owned();
+            assert_eq!(
+                (curl.status.code(), answer.as_str()),
+                (Some(0), expected),
+                "{path}"
+            );
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_to_strangers() {
@@ -157,6 +200,14 @@ async fn stolen(api: &Api) -> (String, String) {
 
 async fn is_refused(server: &Server, (ticket, csrf): &(String, String)) {
     let thief = server.stranger();
+    // What another process changed is seen in a moment.
+    eventually("the end of the session", || async {
+        let request = thief
+            .bare(Method::GET, "/api/v1/session")
+            .header("cookie", ticket);
+        (request.send().await.unwrap().status() == StatusCode::UNAUTHORIZED).then_some(())
+    })
+    .await;
     for (method, path) in [
         (Method::GET, "/api/v1/session"),
         (Method::POST, "/api/v1/session/renew"),
@@ -258,11 +309,36 @@ async fn rights_are_those_of_acl_cfg() {
     let server = ground.serve().await;
     let reader = server.client_as("reader@pbs", "a reader's secret").await;
     let guest = server.client_as("guest@pbs", "a guest's secret").await;
-    assert_eq!(reader.json("/api/v1/stores/golden").await["name"], "golden");
     assert_eq!(
         reader.json("/api/v1/stores/golden/groups?ns=prod").await["total"],
         1
     );
+    let admin = server.client().await;
+    let whole = eventually("the look at the store", || async {
+        let row = admin.json("/api/v1/stores/golden").await;
+        row["snapshots"].is_u64().then_some(row)
+    })
+    .await;
+    // What is only partly one's own has no figures, whichever way it is asked for.
+    let part = json!({"name": "golden", "path": "", "comment": whole["comment"], "state": "unknown"});
+    assert_eq!(reader.json("/api/v1/stores/golden").await, part);
+    assert_eq!(reader.json("/api/v1/stores").await["items"], json!([part]));
+    let summary = reader.json("/api/v1/fleet/summary").await;
+    for (figure, expected) in [
+        ("stores", 1),
+        ("unknown", 1),
+        ("snapshots", 0),
+        ("total_bytes", 0),
+    ] {
+        assert_eq!(summary[figure], expected, "{figure}");
+    }
+    let namespaces = |list: Value| list["items"].as_array().unwrap().clone();
+    let path = "/api/v1/stores/golden/namespaces";
+    assert_eq!(
+        namespaces(reader.json(path).await),
+        [json!({"ns": "prod"}), json!({"ns": "prod/db"})]
+    );
+    assert_eq!(namespaces(admin.json(path).await).len(), 4);
     for (api, path) in [
         (&reader, "/api/v1/history"),
         (&reader, "/api/v1/observe"),
@@ -282,8 +358,54 @@ async fn rights_are_those_of_acl_cfg() {
     let allowed = json!({"source": {"store": "golden", "ns": "prod", "snapshot": "vm/200/2024-05-01T10:00:50Z",
         "archive": "drive-sata0.img"}, "target": {"kind": "null"}});
     let job = reader.restore(&allowed).await;
-    let admin = server.client().await;
     assert_eq!(admin.ended(job["id"].as_str().unwrap()).await["state"], "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_line_of_the_rights_is_shown_and_changes_nothing() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    ground.add_user(
+        "reader@pbs",
+        "acl:1:/datastore/golden:reader@pbs:DatastoreReader\n",
+    );
+    let (admin, stranger) = (server.client().await, server.stranger());
+    let reader = server.client_as("reader@pbs", USER_PASSWORD).await;
+    let gauge = |broken: u8| format!("fleethold_access_file_errors{{file=\"acl.cfg\"}} {broken}");
+    let measured = async |broken| {
+        let text = stranger.get("/metrics").await.text().await.unwrap();
+        text.contains(&gauge(broken))
+    };
+    assert_eq!(admin.json("/api/v1/health").await.get("access_problems"), None);
+    assert!(measured(0).await);
+    let good = std::fs::read_to_string(ground.path("state/etc/acl.cfg")).unwrap();
+    ground.allow("acl:1:/:secret@pbs:King\n");
+    let problems = eventually("the problem", || async {
+        admin.json("/api/v1/health").await.get("access_problems").cloned()
+    })
+    .await;
+    assert_eq!(problems[0]["file"], "acl.cfg");
+    let reason = problems[0]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("line 3") && reason.contains("secret@pbs:King"),
+        "{reason}"
+    );
+    for somebody in [&reader, &stranger] {
+        let health = somebody.json("/api/v1/health").await;
+        assert_eq!(health["access_problems"], json!([{"file": "acl.cfg"}]));
+    }
+    assert!(measured(1).await);
+    reader.json("/api/v1/stores/golden/groups").await;
+
+    let path = ground.path("state/etc/acl.cfg");
+    std::fs::write(path.with_extension("new"), good).unwrap();
+    std::fs::rename(path.with_extension("new"), path).unwrap();
+    eventually("the end of the problem", || async {
+        let health = admin.json("/api/v1/health").await;
+        health.get("access_problems").is_none().then_some(())
+    })
+    .await;
+    assert!(measured(0).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -315,13 +437,11 @@ async fn the_page_and_its_headers() {
     }
     assert_eq!(api.get("/missing.js").await.status(), StatusCode::NOT_FOUND);
     let tag = api.get("/").await.headers()["etag"].clone();
-    let same = api
-        .bare(Method::GET, "/")
-        .header("if-none-match", tag)
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(same.status(), StatusCode::NOT_MODIFIED);
+    for known in [tag.to_str().unwrap(), "*"] {
+        let request = api.bare(Method::GET, "/").header("if-none-match", known);
+        let same = request.send().await.unwrap().status();
+        assert_eq!(same, StatusCode::NOT_MODIFIED, "{known}");
+    }
     let docs = api.get("/api/docs/").await;
     assert_eq!(docs.status(), StatusCode::OK);
     assert!(

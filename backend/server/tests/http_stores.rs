@@ -80,6 +80,11 @@ async fn stores_and_what_is_in_them() {
             "invalid-query",
         ),
         (
+            "/api/v1/restores/018f3b1e-0000-7000-8000-000000000000/samples?points=3",
+            StatusCode::BAD_REQUEST,
+            "invalid-points",
+        ),
+        (
             "/api/v1/stores/golden/groups?cursor=%25",
             StatusCode::BAD_REQUEST,
             "invalid-cursor",
@@ -119,17 +124,99 @@ async fn pages_cover_the_list_and_an_unchanged_list_is_not_sent_again() {
         assert!(whole.len() > 1);
         assert_eq!(pages.iter().map(key).collect::<Vec<_>>(), whole, "{path}");
     }
+    // A cursor belongs to the list that gave it out.
+    let of = async |list: &str| {
+        let page = api.json(&format!("{list}limit=1")).await;
+        page["next_cursor"].as_str().unwrap().to_owned()
+    };
+    let (stores, groups) = (
+        of("/api/v1/stores?").await,
+        of("/api/v1/stores/golden/groups?").await,
+    );
+    for (list, cursor) in [
+        ("/api/v1/stores?", &groups),
+        ("/api/v1/restores?", &stores),
+        ("/api/v1/stores/golden/groups?ns=prod&", &groups),
+        ("/api/v1/stores/real/groups?", &groups),
+        ("/api/v1/stores/golden/snapshots?", &groups),
+        ("/api/v1/stores/golden/namespaces?", &stores),
+    ] {
+        let reply = api.get(&format!("{list}cursor={cursor}")).await;
+        api.problem(reply, StatusCode::BAD_REQUEST, "invalid-cursor")
+            .await;
+    }
+    let unless = async |tag: &str| {
+        let request = api
+            .request(Method::GET, "/api/v1/stores")
+            .header("if-none-match", tag);
+        request.send().await.unwrap().status()
+    };
     eventually("a list that stays the same", || async {
         let tag = api.get("/api/v1/stores").await.headers()["etag"].clone();
-        let again = api
-            .request(Method::GET, "/api/v1/stores")
-            .header("if-none-match", tag)
-            .send()
-            .await
-            .unwrap();
-        (again.status() == StatusCode::NOT_MODIFIED).then_some(())
+        let again = unless(tag.to_str().unwrap()).await;
+        (again == StatusCode::NOT_MODIFIED).then_some(())
     })
     .await;
+    assert_eq!(unless("*").await, StatusCode::NOT_MODIFIED);
+    assert_eq!(unless("\"another\"").await, StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_path_says_what_may_be_done_there() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    for (method, path, allowed) in [
+        (Method::PATCH, "/api/v1/stores", "GET, HEAD"),
+        (Method::PUT, "/api/v1/session", "GET, HEAD, POST, DELETE"),
+        (Method::GET, "/api/v1/restores/plan", "POST"),
+        (Method::OPTIONS, "/api/v1/restores", "GET, HEAD, POST"),
+        (Method::POST, "/metrics", "GET, HEAD"),
+    ] {
+        let reply = api.request(method.clone(), path).send().await.unwrap();
+        assert_eq!(reply.headers()["allow"], allowed, "{method} {path}");
+        let problem = api
+            .problem(reply, StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed")
+            .await;
+        assert!(problem["detail"].as_str().unwrap().contains(path), "{problem}");
+    }
+    for path in [
+        "/api/v1/stores/golden",
+        "/api/v1/stores/golden/groups",
+        "/api/v1/openapi.json",
+        "/metrics",
+    ] {
+        let (get, head) = (
+            api.get(path).await,
+            api.request(Method::HEAD, path).send().await.unwrap(),
+        );
+        assert_eq!(head.status(), get.status(), "{path}");
+        assert_eq!(
+            head.headers()["content-type"],
+            get.headers()["content-type"],
+            "{path}"
+        );
+        assert_eq!(head.text().await.unwrap(), "", "{path}");
+    }
+    let reply = api.get("/api/v1/stores/golden/groups?limit=many").await;
+    let problem = api.problem(reply, StatusCode::BAD_REQUEST, "invalid-query").await;
+    let expected = "query: limit: expected a whole number, at least 0, found \"many\"";
+    assert_eq!(problem["detail"], expected);
+    let target = json!({"kind": "null"});
+    let source = json!(["golden", "", "vm/100/2024-05-01T10:00:00Z", "drive-scsi0.img"]);
+    for body in [
+        json!([source, target]),
+        json!({"source": source, "target": target}),
+        json!({"source": {"store": "golden", "snapshot": "vm/100/2024-05-01T10:00:00Z", "archive": "a"}, "target": ["null"]}),
+    ] {
+        let reply = api.post("/api/v1/restores", &body).await;
+        let problem = api.problem(reply, StatusCode::BAD_REQUEST, "invalid-body").await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(
+            detail.contains("expected an object") && !detail.contains("struct"),
+            "{detail}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,12 @@ pub use calls::*;
 /// What every call gives.
 pub type Outcome<T> = Result<T, Problem>;
 
+/// What the server answers a request whose session has ended.
+const NOT_SIGNED_IN: &str = "not-signed-in";
+
 thread_local! {
+    // whatever call hears it first: the page then shows the log-in
+    static SIGNED_OUT: RefCell<Option<yew::Callback<()>>> = const { RefCell::new(None) };
     // one page, one session: the token of the current ticket
     static CSRF: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -23,6 +28,11 @@ thread_local! {
 /// Sets the token that goes with every request other than GET.
 pub fn set_csrf(token: Option<String>) {
     CSRF.with(|slot| *slot.borrow_mut() = token);
+}
+
+/// Sets what is called when an answer says that the session has ended.
+pub fn on_signed_out(callback: yew::Callback<()>) {
+    SIGNED_OUT.with(|slot| *slot.borrow_mut() = Some(callback));
 }
 
 fn request(method: Method, path: &str) -> RequestBuilder {
@@ -53,20 +63,25 @@ async fn checked(response: Response) -> Outcome<Response> {
     }
     let status = response.status();
     let text = response.text().await.map_err(network)?;
-    Err(
-        match serde_json::from_str::<fleethold_api_types::Problem>(&text) {
-            Ok(problem) => Problem {
-                code: problem.code,
-                status,
-                detail: problem.detail,
-            },
-            Err(_) => Problem {
-                code: "http".into(),
-                status,
-                detail: format!("{status} {}", text.trim()),
-            },
+    let problem = serde_json::from_str::<fleethold_api_types::Problem>(&text);
+    if status == 401
+        && problem.as_ref().is_ok_and(|p| p.code == NOT_SIGNED_IN)
+        && let Some(callback) = SIGNED_OUT.with(|slot| slot.borrow().clone())
+    {
+        callback.emit(());
+    }
+    Err(match problem {
+        Ok(problem) => Problem {
+            code: problem.code,
+            status,
+            detail: problem.detail,
         },
-    )
+        Err(_) => Problem {
+            code: "http".into(),
+            status,
+            detail: format!("{status} {}", text.trim()),
+        },
+    })
 }
 
 async fn decoded<T: DeserializeOwned>(response: Response) -> Outcome<T> {

@@ -223,6 +223,6 @@ fn label(value: f64) -> String {
     } else if value.fract() == 0.0 {
         format!("{value:.0}")
     } else {
-        format!("{value:.2}").trim_end_matches('0').to_owned()
+        crate::model::format::decimal(format!("{value:.2}").trim_end_matches('0').to_owned())
     }
 }

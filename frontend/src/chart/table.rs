@@ -4,7 +4,10 @@ use yew::prelude::*;
 
 use super::{draw::View, panel::Line};
 use crate::{
-    model::{format::MIB, ticks},
+    model::{
+        format::{MIB, integer},
+        ticks,
+    },
     t,
 };
 
@@ -91,7 +94,7 @@ pub(super) fn sample_table(props: &SampleTableProps) -> Html {
     html! {
         <div class="chart-table" tabindex="0" role="region" aria-label={props.caption.clone()}>
             <table class="table">
-                <caption class="note">{ t!(table_caption, shown = shown.len().div_ceil(step), all = shown.len()) }</caption>
+                <caption class="note">{ t!(table_caption, shown = integer(shown.len().div_ceil(step) as u64), all = integer(shown.len() as u64)) }</caption>
                 <thead><tr>
                     <th scope="col">{ t!(time) }</th>
                     { for props.lines.iter().map(|l| html! { <th scope="col" class="num">{ l.name.clone() }</th> }) }

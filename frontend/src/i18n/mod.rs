@@ -93,6 +93,18 @@ macro_rules! t {
     };
 }
 
+/// `tn!(n, key_one, key)`: the text for one, or for any other number; `{n}` is filled with the number as people write it.
+/// Both languages here have these two forms.
+#[macro_export]
+macro_rules! tn {
+    ($n:expr, $one:ident, $other:ident $(, $name:ident = $value:expr)* $(,)?) => {{
+        let n: u64 = $n;
+        let texts = $crate::i18n::texts();
+        let text = if n == 1 { texts.$one } else { texts.$other };
+        $crate::i18n::fill(text, &[("n", &$crate::model::format::integer(n)), $((stringify!($name), &$value.to_string())),*])
+    }};
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +113,17 @@ mod tests {
     fn places_are_filled_and_unknown_ones_stay_visible() {
         assert_eq!(fill("{n} of {m}", &[("n", "3"), ("m", "{n}")]), "3 of {n}");
         assert_eq!(fill("a {x} {", &[]), "a {x} {");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(tn!(1, n_groups_one, n_groups), "1 group");
+        assert_eq!(tn!(0, n_groups_one, n_groups), "0 groups");
+        assert_eq!(tn!(2_003, n_groups_one, n_groups), "2,003 groups");
+        set(Language::De);
+        let german = tn!(1, strip_jobs_one, strip_jobs, queued = 2);
+        set(Language::En);
+        assert_eq!(german, "1 läuft, 2 in der Schlange");
     }
 
     #[test]

@@ -31,8 +31,24 @@ fn target_word(target: &RestoreTarget, root: Option<&str>) -> String {
     }
 }
 
+/// What a command needs to know beside the request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Folder of the store, as far as one may know it. A command line finds a store by it whatever state directory
+    /// the server was started with.
+    pub store_path: Option<String>,
+    /// First restore root, for absolute targets.
+    pub root: Option<String>,
+    /// Name of the key file.
+    pub key_file: Option<String>,
+    /// Where the API is: `https://host:8007`.
+    pub origin: String,
+    /// Who signs in.
+    pub user: String,
+}
+
 /// `fleethold restore …` in pieces; the key is named by file, a secret is never in it.
-pub fn command_line(request: &CreateRestore, root: Option<&str>, key_file: Option<&str>) -> Vec<Piece> {
+pub fn command_line(request: &CreateRestore, around: &Around) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut push = |text: &str, chosen: bool| {
         pieces.push(Piece {
@@ -42,7 +58,10 @@ pub fn command_line(request: &CreateRestore, root: Option<&str>, key_file: Optio
     };
     let source = &request.source;
     push("fleethold restore --store ", false);
-    push(&shell_quote(&source.store), true);
+    push(
+        &shell_quote(around.store_path.as_ref().unwrap_or(&source.store)),
+        true,
+    );
     if !source.ns.is_empty() {
         push(" --ns ", false);
         push(&shell_quote(&source.ns), true);
@@ -52,8 +71,11 @@ pub fn command_line(request: &CreateRestore, root: Option<&str>, key_file: Optio
     push(" \\\n    --archive ", false);
     push(&shell_quote(&source.archive), true);
     push(" --to ", false);
-    push(&shell_quote(&target_word(&request.target, root)), true);
-    if let Some(file) = key_file {
+    push(
+        &shell_quote(&target_word(&request.target, around.root.as_deref())),
+        true,
+    );
+    if let Some(file) = &around.key_file {
         push(" \\\n    --key-file ", false);
         push(&shell_quote(file), true);
     }
@@ -74,8 +96,9 @@ pub fn command_line(request: &CreateRestore, root: Option<&str>, key_file: Optio
     pieces
 }
 
-/// The `curl` call that starts the same job. The key goes in from its file, the token from the environment.
-pub fn curl(request: &CreateRestore, origin: &str, key_file: Option<&str>) -> Vec<Piece> {
+/// The `curl` calls that start the same job: log in, then post. The password is asked for and the key goes in from its
+/// file, so that neither stands in the command. `-k`, because the server signs its own certificate.
+pub fn curl(request: &CreateRestore, around: &Around) -> Vec<Piece> {
     let mut body = serde_json::to_value(request).unwrap_or_default();
     if let Some(object) = body.as_object_mut() {
         object.remove("key");
@@ -85,37 +108,43 @@ pub fn curl(request: &CreateRestore, origin: &str, key_file: Option<&str>) -> Ve
             target.retain(|_, value| value != false);
         }
     }
-    let body = body.to_string();
-    let fixed = |text: String| Piece { text, chosen: false };
-    let mut pieces = vec![fixed(
-        "curl --cacert fleethold.pem -H \"Authorization: PBSAPIToken=$FLEETHOLD_TOKEN\" \\\n    -H 'Content-Type: application/json' "
-            .to_owned(),
-    )];
-    match key_file {
-        // jq puts the text of the key file into the body: it never stands in the command itself
+    let body = shell_quote(&body.to_string());
+    let mut pieces = Vec::new();
+    let mut push = |text: &str, chosen: bool| {
+        pieces.push(Piece {
+            text: text.to_owned(),
+            chosen,
+        })
+    };
+    push("url=", false);
+    push(&format!("{}/api/v1", around.origin), true);
+    push(
+        "\nread -rsp 'Password: ' password\ntoken=$(jq -n --arg user ",
+        false,
+    );
+    push(&shell_quote(&around.user), true);
+    push(
+        " --arg password \"$password\" '$ARGS.named' \\\n    | curl -sk -c jar -H 'content-type: application/json' $url/session \
+         --data @- | jq -r .csrf_token)\n",
+        false,
+    );
+    let post = "curl -sk -b jar -H \"CSRFPreventionToken: $token\" -H 'content-type: application/json' \\\n    $url/restores --data ";
+    match &around.key_file {
+        // jq puts the text of the key file into the body
         Some(file) => {
-            pieces.push(fixed("--data @<(jq --rawfile key ".to_owned()));
-            pieces.push(Piece {
-                text: shell_quote(file),
-                chosen: true,
-            });
-            pieces.push(fixed(" '.key=$key' <<<".to_owned()));
-            pieces.push(Piece {
-                text: shell_quote(&body),
-                chosen: true,
-            });
-            pieces.push(fixed(") \\\n    ".to_owned()));
+            push("jq --rawfile key ", false);
+            push(&shell_quote(file), true);
+            push(" '.key=$key' <<<", false);
+            push(&body, true);
+            push(" \\\n    | ", false);
+            push(post, false);
+            push("@-", false);
         }
         None => {
-            pieces.push(fixed("--data ".to_owned()));
-            pieces.push(Piece {
-                text: shell_quote(&body),
-                chosen: true,
-            });
-            pieces.push(fixed(" \\\n    ".to_owned()));
+            push(post, false);
+            push(&body, true);
         }
     }
-    pieces.push(fixed(format!("{origin}/api/v1/restores")));
     pieces
 }
 
@@ -151,26 +180,53 @@ mod tests {
         }
     }
 
+    fn around() -> Around {
+        Around {
+            store_path: Some("/tank/muc 1".into()),
+            root: Some("/srv/restore/".into()),
+            key_file: Some("a key.json".into()),
+            origin: "https://h:8007".into(),
+            user: "admin@pbs".into(),
+        }
+    }
+
     #[test]
     fn the_command_is_complete_and_quoted() {
         assert_eq!(
-            joined(&command_line(
-                &request(),
-                Some("/srv/restore/"),
-                Some("a key.json")
-            )),
-            "fleethold restore --store muc1 --ns prod --snapshot vm/100/2024-05-01T10:00:00Z \\\n    --archive \
+            joined(&command_line(&request(), &around())),
+            "fleethold restore --store '/tank/muc 1' --ns prod --snapshot vm/100/2024-05-01T10:00:00Z \\\n    --archive \
              drive-scsi0.img.fidx --to '/srv/restore/it'\\''s.raw' \\\n    --key-file 'a key.json' --parallel 4 --sha256"
+        );
+        let unknown = joined(&command_line(&request(), &Around::default()));
+        assert!(
+            unknown.starts_with("fleethold restore --store muc1 "),
+            "{unknown}"
         );
     }
 
     #[test]
+    fn curl_logs_in_and_brings_the_token() {
+        let text = joined(&curl(&request(), &around()));
+        for part in [
+            "url=https://h:8007/api/v1\n",
+            "--arg user admin@pbs",
+            "-c jar",
+            "-b jar",
+            "CSRFPreventionToken: $token",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        let plain = joined(&curl(&request(), &Around::default()));
+        assert!(plain.ends_with("\"}}'") || plain.contains("--data '{"), "{plain}");
+    }
+
+    #[test]
     fn no_secret_is_in_a_command() {
-        let text = joined(&curl(&request(), "https://h:8007", Some("k.json")));
+        let text = joined(&curl(&request(), &around()));
         assert!(
             !text.contains("secret") && text.contains("\"sha256\":true") && !text.contains("overwrite"),
             "{text}"
         );
-        assert!(!joined(&command_line(&request(), None, None)).contains("secret"));
+        assert!(!joined(&command_line(&request(), &Around::default())).contains("secret"));
     }
 }

@@ -2,19 +2,36 @@
 
 use time::{OffsetDateTime, UtcOffset};
 
+use crate::i18n::{Language, current};
+
 const KIB: f64 = 1024.0;
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 /// Bytes in one MiB, the unit of every rate on the page.
 pub const MIB: f64 = 1024.0 * 1024.0;
 
+/// Narrow space that does not break, between the thousands and in front of a percent sign in German.
+const THIN: char = '\u{202f}';
+
+/// A figure with a point as the language in use writes it: German has a comma.
+pub fn decimal(figure: String) -> String {
+    match current() {
+        Language::En => figure,
+        Language::De => figure.replace('.', ","),
+    }
+}
+
 /// `1234567` → `1,234,567`.
 pub fn integer(n: u64) -> String {
+    let thousands = match current() {
+        Language::En => ',',
+        Language::De => THIN,
+    };
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
+            out.push(thousands);
         }
         out.push(c);
     }
@@ -38,7 +55,7 @@ pub fn bytes_parts(n: u64) -> (String, &'static str) {
     let figure = if unit == "B" || (value.fract() == 0.0) {
         format!("{value:.0}")
     } else {
-        format!("{value:.1}")
+        decimal(format!("{value:.1}"))
     };
     (figure, unit)
 }
@@ -55,7 +72,7 @@ pub fn mib_figure(bytes_per_s: f64) -> String {
     if !mib.is_finite() || mib <= 0.0 {
         "0".to_owned()
     } else if mib < 9.95 {
-        format!("{mib:.1}")
+        decimal(format!("{mib:.1}"))
     } else {
         integer(mib.round() as u64)
     }
@@ -72,9 +89,18 @@ pub fn percent(ratio: f64) -> String {
         return "–".to_owned();
     }
     if ratio >= 1.0 {
-        return "100%".to_owned();
+        return percent_sign("100".to_owned());
     }
-    format!("{:.1}%", (ratio.max(0.0) * 1000.0).floor() / 10.0)
+    let figure = format!("{:.1}", (ratio.max(0.0) * 1000.0).floor() / 10.0);
+    percent_sign(decimal(figure))
+}
+
+fn percent_sign(mut figure: String) -> String {
+    if current() == Language::De {
+        figure.push(THIN);
+    }
+    figure.push('%');
+    figure
 }
 
 /// `part / whole`, 0 when the whole is 0.
@@ -96,7 +122,7 @@ pub fn duration_ns(ns: u64) -> String {
         return format!("{ms} ms");
     }
     if ms < 10_000 {
-        return format!("{}.{} s", ms / 1000, ms % 1000 / 100);
+        return decimal(format!("{}.{} s", ms / 1000, ms % 1000 / 100));
     }
     seconds(ms / 1000)
 }
@@ -125,22 +151,47 @@ pub fn age(s: i64) -> String {
         s @ 60..3_600 => format!("{} min", s / 60),
         s @ 3_600..172_800 => format!("{} h", s / 3_600),
         s @ 172_800..63_072_000 => format!("{} d", s / 86_400),
-        s => format!("{} y", s / 31_536_000),
+        s => {
+            let year = match current() {
+                Language::En => "y",
+                Language::De => "J",
+            };
+            format!("{} {year}", s / 31_536_000)
+        }
     }
 }
 
-/// `2026-11-20 01:00:04` in the given offset.
+/// `UTC`, `UTC+1`, `UTC-3:30`.
+pub fn zone(offset: UtcOffset) -> String {
+    let (hours, minutes, _) = offset.as_hms();
+    let sign = if offset.is_negative() { '-' } else { '+' };
+    match (hours.abs(), minutes.abs()) {
+        (0, 0) => "UTC".to_owned(),
+        (hours, 0) => format!("UTC{sign}{hours}"),
+        (hours, minutes) => format!("UTC{sign}{hours}:{minutes:02}"),
+    }
+}
+
+/// `2026-11-20 01:00:04 UTC+1`: a date never stands without its zone.
 pub fn date_time(at: OffsetDateTime, offset: UtcOffset) -> String {
     let at = at.to_offset(offset);
     format!(
-        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02} {}",
         at.year(),
         u8::from(at.month()),
         at.day(),
         at.hour(),
         at.minute(),
-        at.second()
+        at.second(),
+        zone(offset)
     )
+}
+
+/// A line of a task log begins with its time: that time and the rest.
+pub fn log_stamp(line: &str) -> Option<(OffsetDateTime, &str)> {
+    let (stamp, text) = line.split_once(": ")?;
+    let at = OffsetDateTime::parse(stamp, &time::format_description::well_known::Rfc3339).ok()?;
+    Some((at, text))
 }
 
 /// `03:31:07` in the given offset.
@@ -199,6 +250,32 @@ mod tests {
     }
 
     #[test]
+    fn german_has_a_decimal_comma_and_thin_spaces() {
+        crate::i18n::set(Language::De);
+        let written = (
+            percent(0.355),
+            integer(12_345),
+            bytes(1 << 40 | 1 << 39),
+            rate(1.25 * MIB),
+            duration_ns(7_500_000_000),
+            age(70_000_000),
+        );
+        crate::i18n::set(Language::En);
+        let wanted = (
+            "35,5\u{202f}%",
+            "12\u{202f}345",
+            "1,5 TiB",
+            "1,2 MiB/s",
+            "7,5 s",
+            "2 J",
+        );
+        assert_eq!(written, {
+            let (a, b, c, d, e, f) = wanted;
+            (a.into(), b.into(), c.into(), d.into(), e.into(), f.into())
+        });
+    }
+
+    #[test]
     fn durations_use_two_units() {
         assert_eq!(duration_ns(98_000_000_000), "1 min 38 s");
         assert_eq!(duration_ns(7_500_000_000), "7.5 s");
@@ -218,7 +295,11 @@ mod tests {
     #[test]
     fn times_follow_the_offset() {
         let at = datetime!(2026-11-20 23:30:04 UTC);
-        assert_eq!(date_time(at, offset!(+1)), "2026-11-21 00:30:04");
+        assert_eq!(date_time(at, offset!(+1)), "2026-11-21 00:30:04 UTC+1");
+        assert_eq!(date_time(at, offset!(UTC)), "2026-11-20 23:30:04 UTC");
+        assert_eq!(zone(offset!(-3:30)), "UTC-3:30");
+        assert_eq!(log_stamp("2026-11-20T23:30:04Z: a: b"), Some((at, "a: b")));
+        assert_eq!(log_stamp("a: b"), None);
         assert_eq!(clock_short(at, offset!(UTC)), "23:30");
         assert_eq!(short_digest("3f9ac1000000077e0"), "3f9ac1…77e0");
         assert_eq!(short_digest("é"), "é");

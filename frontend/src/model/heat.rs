@@ -43,8 +43,8 @@ impl Block {
             .max(1)
     }
 
-    /// The cell at a point of the drawing.
-    pub fn at(&self, x: f64, y: f64) -> Option<&Rc<StoreRow>> {
+    /// The number of the store drawn at a point.
+    pub fn at(&self, x: f64, y: f64) -> Option<usize> {
         if x < 0.0 || y < 0.0 {
             return None;
         }
@@ -52,8 +52,53 @@ impl Block {
         if line >= HEIGHT {
             return None;
         }
-        self.stores.get(column * HEIGHT + line)
+        Some(column * HEIGHT + line).filter(|cell| *cell < self.stores.len())
     }
+
+    /// Where a cell is drawn.
+    pub fn place(cell: usize) -> (usize, usize) {
+        (cell / HEIGHT * PITCH, cell % HEIGHT * PITCH)
+    }
+}
+
+/// A cell: number of its block and of the store in it.
+pub type Cell = (usize, usize);
+
+/// Where a key takes the pick: up and down through a column and on into the next block, sideways by columns.
+pub fn step(blocks: &[Block], at: Option<Cell>, key: &str) -> Option<Cell> {
+    let size = |block: usize| blocks.get(block).map_or(0, |b| b.stores.len());
+    let last = |block: usize| (block, size(block).saturating_sub(1));
+    let end = blocks.len().checked_sub(1)?;
+    let Some((block, cell)) = at.filter(|(b, c)| *c < size(*b)) else {
+        return match key {
+            "End" => Some(last(end)),
+            "ArrowDown" | "ArrowUp" | "ArrowLeft" | "ArrowRight" | "Home" | "PageDown" | "PageUp" => {
+                Some((0, 0))
+            }
+            _ => None,
+        };
+    };
+    let line = cell % HEIGHT;
+    let before = block.checked_sub(1);
+    Some(match key {
+        "ArrowDown" if cell + 1 < size(block) => (block, cell + 1),
+        "ArrowDown" if block < end => (block + 1, 0),
+        "ArrowUp" if cell > 0 => (block, cell - 1),
+        "ArrowUp" => before.map_or((0, 0), last),
+        // the last column may be shorter than the line one is on
+        "ArrowRight" if cell / HEIGHT < last(block).1 / HEIGHT => (block, (cell + HEIGHT).min(last(block).1)),
+        "ArrowRight" if block < end => (block + 1, line.min(last(block + 1).1)),
+        "ArrowLeft" if cell >= HEIGHT => (block, cell - HEIGHT),
+        "ArrowLeft" => before.map_or((block, cell), |b| {
+            (b, (last(b).1 / HEIGHT * HEIGHT + line).min(last(b).1))
+        }),
+        "PageDown" => ((block + 1).min(end), 0),
+        "PageUp" => (block.saturating_sub(1), 0),
+        "Home" => (0, 0),
+        "End" => last(end),
+        "ArrowDown" | "ArrowRight" => (block, cell),
+        _ => return None,
+    })
 }
 
 /// The part of a name in front of its first dash, dot or digit: what groups a fleet when nothing else is known.
@@ -108,7 +153,7 @@ fn paths(stores: &[Rc<StoreRow>], shade: Shade) -> Vec<(&'static str, String)> {
     const ORDER: [&str; 7] = ["h1", "h2", "h3", "h4", "ho", "hw", "he"];
     let mut paths: [String; 7] = Default::default();
     for (i, row) in stores.iter().enumerate() {
-        let (x, y) = (i / HEIGHT * PITCH, i % HEIGHT * PITCH);
+        let (x, y) = Block::place(i);
         let kind = class(row, shade);
         let Some(path) = ORDER
             .iter()
@@ -159,9 +204,34 @@ mod tests {
         assert_eq!(blocks.len(), 1);
         let block = &blocks[0];
         assert_eq!((block.label.as_str(), block.width()), ("vie", 14));
-        assert_eq!(block.at(5.0, 0.0).map(|r| r.name.as_str()), Some("vie-20"));
-        assert_eq!(block.at(12.0, 40.0).map(|r| r.name.as_str()), None);
+        assert_eq!(block.at(5.0, 0.0), Some(20));
+        assert_eq!(block.stores[20].name, "vie-20");
+        assert_eq!(Block::place(20), (5, 0));
+        assert_eq!(block.at(12.0, 40.0), None);
         assert_eq!(block.at(-1.0, 0.0), None);
+    }
+
+    #[test]
+    fn keys_walk_through_columns_and_blocks() {
+        let rows: Vec<_> = (0..45)
+            .map(|i| format!("a-{i}"))
+            .chain((0..3).map(|i| format!("b-{i}")))
+            .map(|name| Rc::new(row(&name, StoreState::Ok, 10)))
+            .collect();
+        let blocks = blocks(&rows, Shade::Health, 8, "other");
+        let walk = |at, key| step(&blocks, at, key);
+        assert_eq!(walk(None, "ArrowDown"), Some((0, 0)));
+        assert_eq!(walk(None, "Enter"), None);
+        assert_eq!(walk(Some((0, 44)), "ArrowDown"), Some((1, 0)));
+        assert_eq!(walk(Some((1, 0)), "ArrowUp"), Some((0, 44)));
+        // the third column has five cells only
+        assert_eq!(walk(Some((0, 30)), "ArrowRight"), Some((0, 44)));
+        assert_eq!(walk(Some((0, 44)), "ArrowRight"), Some((1, 2)));
+        assert_eq!(walk(Some((1, 2)), "ArrowLeft"), Some((0, 42)));
+        assert_eq!(walk(Some((1, 2)), "ArrowDown"), Some((1, 2)));
+        assert_eq!(walk(Some((0, 3)), "End"), Some((1, 2)));
+        assert_eq!(walk(Some((9, 9)), "ArrowDown"), Some((0, 0)));
+        assert_eq!(step(&[], None, "Home"), None);
     }
 
     #[test]

@@ -11,9 +11,42 @@ use crate::model::format::ratio;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Search {
     terms: Vec<Term>,
-    /// Terms that mean nothing, as typed; they are ignored and shown.
-    pub problems: Vec<String>,
+    /// Terms that mean nothing; they are ignored and shown.
+    pub problems: Vec<Misread>,
 }
+
+/// A term that means nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misread {
+    /// As typed.
+    pub term: String,
+    /// What could stand there; empty when there is no list of it.
+    pub expected: Vec<&'static str>,
+}
+
+/// The words in front of `:`, `<`, `>` and `=`.
+const FIELDS: [&str; 12] = [
+    "name:",
+    "state:",
+    "comment:",
+    "path:",
+    "maintenance:",
+    "used>",
+    "size>",
+    "free>",
+    "snapshots>",
+    "groups>",
+    "failed>",
+    "age>",
+];
+const STATES: [StoreState; 6] = [
+    StoreState::Ok,
+    StoreState::Warning,
+    StoreState::Error,
+    StoreState::Offline,
+    StoreState::Maintenance,
+    StoreState::Unknown,
+];
 
 #[derive(Debug, Clone, PartialEq)]
 struct Term {
@@ -67,8 +100,11 @@ impl Search {
                 _ => (false, token.as_str()),
             };
             match test(body) {
-                Some(test) => search.terms.push(Term { negated, test }),
-                None => search.problems.push(token),
+                Ok(test) => search.terms.push(Term { negated, test }),
+                Err(expected) => search.problems.push(Misread {
+                    term: token,
+                    expected,
+                }),
             }
         }
         search
@@ -121,7 +157,8 @@ pub fn tokens(text: &str) -> Vec<String> {
     out
 }
 
-fn test(body: &str) -> Option<Test> {
+/// What a term asks, or what could stand in its place.
+fn test(body: &str) -> Result<Test, Vec<&'static str>> {
     if let Some((field, order, value)) = comparison(body) {
         let field = match field.to_ascii_lowercase().as_str() {
             "used" | "usage" => NumberField::Used,
@@ -131,9 +168,10 @@ fn test(body: &str) -> Option<Test> {
             "groups" => NumberField::Groups,
             "failed" => NumberField::Failed,
             "age" => NumberField::Age,
-            _ => return None,
+            _ => return Err(FIELDS.to_vec()),
         };
-        return Some(Test::Number(field, order, number(field, value)?));
+        let value = number(field, value).ok_or_else(Vec::new)?;
+        return Ok(Test::Number(field, order, value));
     }
     if let Some((field, value)) = body.split_once(':') {
         let field = match field.to_ascii_lowercase().as_str() {
@@ -142,16 +180,22 @@ fn test(body: &str) -> Option<Test> {
             "comment" => TextField::Comment,
             "path" => TextField::Path,
             "maintenance" | "maint" => TextField::Maintenance,
-            _ => return None,
+            _ => return Err(FIELDS.to_vec()),
         };
         let choices: Vec<String> = value
             .split(',')
             .filter(|v| !v.is_empty())
             .map(str::to_lowercase)
             .collect();
-        return (!choices.is_empty()).then_some(Test::Text(field, choices));
+        let states = || STATES.map(state_word).to_vec();
+        let unknown = |choice: &String| !states().iter().any(|word| word.starts_with(choice.as_str()));
+        return match field {
+            TextField::State if choices.is_empty() || choices.iter().any(unknown) => Err(states()),
+            _ if choices.is_empty() => Err(Vec::new()),
+            _ => Ok(Test::Text(field, choices)),
+        };
     }
-    Some(Test::Word(body.to_lowercase()))
+    Ok(Test::Word(body.to_lowercase()))
 }
 
 fn comparison(body: &str) -> Option<(&str, Order, &str)> {
@@ -352,10 +396,24 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_understood_is_listed_and_ignored() {
-        let search = Search::parse("colour:red used>lots db used>5TiB state:");
+        let search = Search::parse("colour:red used>lots db used>5TiB state: state:ok,erorr -name:");
+        let terms: Vec<_> = search.problems.iter().map(|p| p.term.as_str()).collect();
         assert_eq!(
-            search.problems,
-            ["colour:red", "used>lots", "used>5TiB", "state:"]
+            terms,
+            [
+                "colour:red",
+                "used>lots",
+                "used>5TiB",
+                "state:",
+                "state:ok,erorr",
+                "-name:"
+            ]
+        );
+        assert!(search.problems[0].expected.contains(&"state:"));
+        assert!(search.problems[1].expected.is_empty());
+        assert_eq!(
+            search.problems[4].expected,
+            ["ok", "warning", "error", "offline", "maintenance", "unknown"]
         );
         assert!(search.matches(&row("db", StoreState::Ok, 1), 0));
     }

@@ -154,6 +154,18 @@ impl Tree {
         list.iter().find(|s| s.snapshot == snapshot)
     }
 
+    /// What has been fetched says that there is no such snapshot.
+    pub fn lacks(&self, namespaces: &[NamespaceEntry], ns: &str, snapshot: &str) -> bool {
+        let Some(group) = group_of(snapshot) else {
+            return true;
+        };
+        let groups = self.groups.get(ns).and_then(LoadResult::value);
+        let snapshots = self.snapshots(ns, group).and_then(LoadResult::value);
+        namespaces.iter().all(|n| n.ns != ns)
+            || groups.is_some_and(|list| list.iter().all(|g| g.group != group))
+            || snapshots.is_some_and(|list| list.iter().all(|s| s.snapshot != snapshot))
+    }
+
     /// Snapshots of a group, when they have been fetched.
     pub fn snapshots(&self, ns: &str, group: &str) -> Option<&LoadResult<Vec<SnapshotEntry>>> {
         self.snapshots.get(&(ns.to_owned(), group.to_owned()))
@@ -395,6 +407,16 @@ mod tests {
             Suggestion::Fetch(Node::Namespace(String::new()))
         );
         assert_eq!(tree.suggest(&[]), Suggestion::Nothing);
+    }
+
+    #[test]
+    fn a_snapshot_that_is_gone_is_known_to_be() {
+        let (tree, namespaces) = opened();
+        let lacks = |ns, snapshot| tree.lacks(&namespaces, ns, snapshot);
+        assert!(lacks("", "vm/1/nine") && lacks("", "vm/9/1") && lacks("", "x") && lacks("gone", "vm/1/3"));
+        assert!(!lacks("", "vm/1/3"));
+        // of these nothing is known yet
+        assert!(!lacks("a", "vm/1/3") && !lacks("", "ct/1/3"));
     }
 
     #[test]

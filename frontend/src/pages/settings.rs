@@ -9,12 +9,11 @@ use yew::prelude::*;
 use crate::{
     api,
     app::use_app,
-    clock,
     i18n::{self, Language},
     model::{format, load::Problem},
-    t,
+    t, tn,
     ui::{
-        CopyButton, ProblemAlert, Skeleton, Word,
+        CopyButton, Fingerprint, ProblemAlert, Skeleton, When, Word,
         hooks::{use_load, use_title},
         state::Look,
         theme::{self, Theme},
@@ -80,12 +79,12 @@ fn about_facts(about: &AboutInfo) -> Html {
             <dl class="facts left">
                 <dt>{ t!(version) }</dt><dd>{ format!("Fleethold {} ({})", about.version, about.revision) }</dd>
                 <dt>{ t!(node) }</dt><dd>{ about.node.clone() }</dd>
-                <dt>{ t!(up_since) }</dt><dd>{ clock::date_time(about.started_at) }</dd>
+                <dt>{ t!(up_since) }</dt><dd><When at={about.started_at} /></dd>
                 <dt>{ t!(memory_budget) }</dt><dd>{ format::bytes(about.memory_bytes) }</dd>
                 <dt>{ t!(parallel_fetches) }</dt><dd>{ about.default_parallel }</dd>
                 <dt>{ t!(restore_roots) }</dt><dd class="mono">{ list(&about.restore_roots) }</dd>
                 <dt>{ t!(devices) }</dt><dd class="mono">{ list(&about.devices) }</dd>
-                <dt>{ t!(fingerprint) }</dt><dd class="mono wrap">{ about.fingerprint.clone() }</dd>
+                <dt>{ t!(fingerprint) }</dt><dd><Fingerprint value={about.fingerprint.clone()} /></dd>
             </dl>
             <div class="cluster"><CopyButton text={about.fingerprint.clone()} label={t!(copy_fingerprint)} /><a class="btn btn-quiet" href="/api/docs/">{ t!(api_docs) }</a></div>
         </>
@@ -113,7 +112,7 @@ fn health_facts(health: &Health) -> Html {
     html! {
         <dl class="facts left">
             <dt>{ "PostgreSQL" }</dt><dd><Word {look} title={health.database.reason.clone()} /></dd>
-            <dt>{ t!(spool) }</dt><dd>{ t!(spool_facts, rows = format::integer(health.spool.rows), bytes = format::bytes(health.spool.bytes), dropped = format::integer(health.spool.dropped)) }</dd>
+            <dt>{ t!(spool) }</dt><dd>{ tn!(health.spool.rows, spool_facts_one, spool_facts, bytes = format::bytes(health.spool.bytes), dropped = format::integer(health.spool.dropped)) }</dd>
             <dt>{ "datastore.cfg" }</dt><dd>{ health.config_problem.clone().unwrap_or_else(|| t!(state_ok).to_owned()) }</dd>
         </dl>
     }

@@ -2,8 +2,6 @@
 
 use yew::prelude::*;
 
-use crate::model::format::percent;
-
 /// Usage from which a bar turns amber; the notch stands there.
 pub const WARN: f64 = 0.90;
 /// Usage from which a bar turns red.
@@ -53,7 +51,7 @@ pub fn bar(props: &BarProps) -> Html {
             <rect class="track" width="100%" height="100%" />
             <rect class="fill" width={length} height="100%" />
             if props.notch {
-                <rect class="tick" x={percent(WARN)} width="1.5" height="100%" />
+                <rect class="tick" x={format!("{}%", WARN * 100.0)} width="1.5" height="100%" />
             }
         </>
     };

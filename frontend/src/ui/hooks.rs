@@ -113,6 +113,20 @@ pub fn use_query() -> (Rc<QueryMap>, Callback<QueryMap>) {
     (map, set)
 }
 
+/// Changes the query of the address with a new history entry: for what Back should undo.
+#[hook]
+pub fn use_query_push() -> Callback<QueryMap> {
+    let navigator = use_navigator();
+    let route = use_route::<Route>();
+    Callback::from(move |map: QueryMap| {
+        if let (Some(navigator), Some(route)) = (&navigator, &route)
+            && navigator.push_with_query(route, &map).is_err()
+        {
+            gloo::console::error!("the address could not be changed");
+        }
+    })
+}
+
 /// Draws the component again every so many milliseconds, for ages that grow.
 #[hook]
 pub fn use_tick(ms: u32) {

@@ -315,7 +315,7 @@ fn what_is_missing_is_named() {
         (
             store.snapshot_info(&root, &other).unwrap_err(),
             "snapshot-missing",
-            "removed by prune?",
+            "or not any more",
         ),
     ] {
         assert!(error.is_missing());

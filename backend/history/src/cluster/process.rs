@@ -237,7 +237,14 @@ fn follow_log(stderr: ChildStderr) -> Log {
                     .chars()
                     .take(1000)
                     .collect::<String>();
-                tracing::info!(target: "fleethold_history::postgres", "{line}");
+                if ["WARNING:", "ERROR:", "FATAL:", "PANIC:"]
+                    .iter()
+                    .any(|severity| line.contains(severity))
+                {
+                    tracing::warn!(target: "fleethold_history::postgres", "{line}");
+                } else {
+                    tracing::debug!(target: "fleethold_history::postgres", "{line}");
+                }
                 let mut kept = kept.lock();
                 if kept.len() == KEPT_LINES {
                     kept.pop_front();

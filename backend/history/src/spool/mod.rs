@@ -5,7 +5,7 @@
 //!         jobs-<number>.spool      jobs, machines, interruptions: fsynced, dropped last
 //!         samples-<number>.spool   curves: dropped first, the oldest segment at a time
 //!         rejected.jsonl           what the database refused for good, for a person to read
-//!         *.damaged                a copy of the last segment that did not read back
+//!         *.damaged                a copy of the last segment that did not read back, or of such an `instance`
 //! ```
 //!
 //! Everything here blocks; [`thread`] gives it a thread of its own.

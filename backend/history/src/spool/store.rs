@@ -210,33 +210,48 @@ impl Spool {
     }
 }
 
-/// Reads or makes the identity of the folder.
+/// Reads or makes the identity of the folder. A damaged one is put aside: restores matter more than whose jobs were whose.
 fn instance(dir: &Path) -> Result<Uuid, SpoolError> {
     let path = dir.join("instance");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Uuid::parse_str(text.trim()).map_err(|_| SpoolError::BadFile {
-            path,
-            found: text.trim().chars().take(80).collect(),
-            expected: "a UUID",
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let id = Uuid::new_v4();
-            let unfinished = dir.join("instance.new");
-            File::create(&unfinished)
-                .and_then(|mut file| {
-                    file.write_all(id.to_string().as_bytes())?;
-                    file.sync_all()
-                })
-                .and_then(|()| std::fs::rename(&unfinished, &path))
-                .map_err(SpoolError::io("write", &path))?;
-            Ok(id)
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return new_instance(dir, &path),
+        Err(source) => {
+            return Err(SpoolError::Io {
+                action: "read",
+                path,
+                source,
+            });
         }
-        Err(source) => Err(SpoolError::Io {
-            action: "read",
-            path,
-            source,
-        }),
+    };
+    let known = std::str::from_utf8(&text)
+        .ok()
+        .and_then(|text| Uuid::parse_str(text.trim()).ok());
+    if let Some(id) = known {
+        return Ok(id);
     }
+    let aside = dir.join("instance.damaged");
+    // A copy, not a name taken away: a crash in between finds the damaged file once more.
+    std::fs::copy(&path, &aside).map_err(SpoolError::io("copy", &path))?;
+    let id = new_instance(dir, &path)?;
+    tracing::warn!(
+        file = %path.display(), kept = %aside.display(), new = %id,
+        "the spool's identity is damaged and was replaced: jobs that ran under the old one and ended unseen stay unfinished in the history"
+    );
+    Ok(id)
+}
+
+fn new_instance(dir: &Path, path: &Path) -> Result<Uuid, SpoolError> {
+    let id = Uuid::new_v4();
+    let unfinished = dir.join("instance.new");
+    File::create(&unfinished)
+        .and_then(|mut file| {
+            file.write_all(id.to_string().as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| std::fs::rename(&unfinished, path))
+        .map_err(SpoolError::io("write", path))?;
+    Ok(id)
 }
 
 #[cfg(test)]

@@ -298,6 +298,7 @@ mod tests {
             .unwrap();
         Arc::new(Views {
             fleet: fleethold_fleet::Fleet::open(dir),
+            users: Arc::new(UserStore::open(dir).unwrap()),
             stores: crate::views::StoreTable::default(),
             jobs: crate::jobs::table::JobTable::default(),
             database,

@@ -129,6 +129,11 @@ struct Node {
 }
 
 impl Node {
+    /// Whether a rule here or below is about somebody.
+    fn is_about(&self, authid: &Authid) -> bool {
+        self.roles.contains_key(authid) || self.children.values().any(|child| child.is_about(authid))
+    }
+
     /// The privileges of somebody's roles that count here; `None` without any.
     fn privileges(&self, authid: &Authid, is_leaf: bool) -> Option<Privileges> {
         let counting = self
@@ -236,6 +241,28 @@ impl AclTree {
             })
     }
 
+    /// Whether what somebody may do at a path holds everywhere below it: no rule there is about them.
+    #[must_use]
+    pub fn same_below(&self, authid: &Authid, path: &[&str]) -> bool {
+        let user = Authid::from(authid.user.clone());
+        let both = [authid, &user];
+        if authid.token.is_none() && authid.user.is_root() {
+            return true;
+        }
+        let node = path
+            .iter()
+            .try_fold(&self.root, |node, component| node.children.get(*component));
+        node.is_none_or(|node| {
+            // A rule at the path itself may hold for it alone.
+            let here = both.iter().filter_map(|who| node.roles.get(*who));
+            here.flat_map(Roles::values).all(|propagates| *propagates)
+                && node
+                    .children
+                    .values()
+                    .all(|child| !both.iter().any(|who| child.is_about(who)))
+        })
+    }
+
     fn resolve(&self, authid: &Authid, path: &[&str]) -> Privileges {
         let mut node = &self.root;
         let mut decided = node.privileges(authid, path.is_empty());
@@ -250,7 +277,7 @@ impl AclTree {
     }
 }
 
-/// `acl.cfg`, read again when it changes. An edit that does not parse keeps the last good rules.
+/// `acl.cfg` as of the last look. An edit that does not parse keeps the last good rules.
 pub struct AclFile(WatchedFile<AclTree, AclError>);
 
 impl AclFile {
@@ -266,6 +293,17 @@ impl AclFile {
     #[must_use]
     pub fn tree(&self) -> Arc<AclTree> {
         self.0.get()
+    }
+
+    /// Reads the file again if it changed. Blocks.
+    pub fn look(&self) {
+        self.0.look();
+    }
+
+    /// Why older rules than the file's are in force, if so.
+    #[must_use]
+    pub fn problem(&self) -> Option<Arc<str>> {
+        self.0.problem()
     }
 }
 
@@ -320,6 +358,19 @@ mod tests {
         let cy = Authid::parse("cy@pbs").unwrap();
         assert!(tree.any_below(&cy, &["datastore", "c"], Privileges::AUDIT));
         assert!(!tree.any_below(&cy, &["datastore", "a"], Privileges::AUDIT));
+        for (who, path, same) in [
+            ("all@pbs", "datastore", true),
+            ("root@pam", "datastore", true),
+            ("ann@pbs", "datastore", false),
+            ("ann@pbs!token", "datastore", false),
+            ("ann@pbs", "other", true),
+            ("bob@pbs", "datastore", false),
+        ] {
+            let who = Authid::parse(who).unwrap();
+            assert_eq!(tree.same_below(&who, &[path]), same, "{who} {path}");
+        }
+        let at_c = tree.same_below(&Authid::parse("bob@pbs").unwrap(), &["datastore", "c"]);
+        assert!(!at_c, "that rule holds for c alone");
     }
 
     #[test]
@@ -359,13 +410,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("acl.cfg");
         let file = AclFile::open(path.clone()).unwrap();
-        let may = |file: &AclFile| of(&file.tree(), "a@pbs", "/datastore/x").any(Privileges::READ);
+        let may = |file: &AclFile| {
+            file.look();
+            of(&file.tree(), "a@pbs", "/datastore/x").any(Privileges::READ)
+        };
         assert!(!may(&file), "no file, no rights");
         std::fs::write(&path, "acl:1:/:a@pbs:Admin\n").unwrap();
         assert!(may(&file));
         std::fs::write(&path, "acl:1:/:a@pbs:Admin\nbroken").unwrap();
         assert!(may(&file));
+        assert!(file.problem().unwrap().contains("acl.cfg: line 2"));
         std::fs::write(&path, "acl:1:/:b@pbs:Admin\n").unwrap();
-        assert!(!may(&file));
+        assert!(
+            file.tree()
+                .any_below(&Authid::parse("a@pbs").unwrap(), &[], Privileges::READ)
+        );
+        assert!(!may(&file) && file.problem().is_none());
     }
 }

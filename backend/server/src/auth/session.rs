@@ -149,7 +149,7 @@ impl Sessions {
             && claims.user.as_str() == user
             && self.users.is_active(&claims.user.clone().into())
         {
-            return self.reissue(claims.user, claims.issued, now);
+            return self.reissue(claims.user, claims.issued, now).await;
         }
         let parsed = user.parse::<Userid>().ok();
         let (users, wanted) = (Arc::clone(&self.users), parsed.clone());
@@ -173,9 +173,12 @@ impl Sessions {
     ///
     /// # Errors
     /// When signing fails, the session ended meanwhile, or the caller is a token.
-    pub fn renew(&self, caller: &Caller) -> ServiceResult<SignedIn> {
+    pub async fn renew(&self, caller: &Caller) -> ServiceResult<SignedIn> {
         match caller.via {
-            Via::Ticket { issued } => self.reissue(caller.authid.user.clone(), issued, clock::epoch()),
+            Via::Ticket { issued } => {
+                let user = caller.authid.user.clone();
+                self.reissue(user, issued, clock::epoch()).await
+            }
             Via::Token => Err(ServiceError::bad_request(
                 "not-a-session",
                 "API tokens have no session",
@@ -353,8 +356,11 @@ impl Sessions {
         self.ended.contains_key(&(user.clone(), issued)) || self.users.session_ended(user, issued)
     }
 
-    /// A fresh ticket for one that was good at `now`: not later, or it would outlive a password changed since.
-    fn reissue(&self, user: Userid, issued: i64, now: i64) -> ServiceResult<SignedIn> {
+    /// A fresh ticket for one that was good at `now`: not later, or it would outlive a password changed since. Looked up
+    /// behind `now` for the same reason: what is in memory may be older.
+    async fn reissue(&self, user: Userid, issued: i64, now: i64) -> ServiceResult<SignedIn> {
+        let users = Arc::clone(&self.users);
+        tokio::task::spawn_blocking(move || users.look()).await?;
         let fresh = self.users.issue_time(&user, now);
         if self.has_ended(&user, issued) {
             return Err(unauthorized(

@@ -7,8 +7,9 @@
 //! | `token.shadow` | `token.shadow.lock` | hashes of token secrets |
 //! | `acl.cfg` | `.acl.lck` | who may do what |
 //!
-//! [`UserStore::is_active`] and [`UserStore::session_ended`] are asked on every request: a look at a file's identity (one
-//! `stat`); it is parsed only when that moved.
+//! [`UserStore::is_active`], [`UserStore::session_ended`] and [`UserStore::acl`] are asked on every request and answer from
+//! memory, as of the last [`UserStore::look`]: `services::accounts` looks all the time, and whatever changes or verifies
+//! something here looks, too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +35,10 @@ pub use error::UserError;
 pub use hash::HashError;
 pub use table::{UserEntry, UserTable};
 
+/// Who may do what.
+const ACL: &str = "acl.cfg";
+/// Who there is.
+const USERS: &str = "user.cfg";
 /// Hashes of passwords, and what ended.
 const SHADOW: &str = "shadow.json";
 /// Length of an accepted password, in characters.
@@ -59,10 +64,27 @@ impl UserStore {
         let file = |name| config_dir.join(name);
         Ok(Self {
             directory: config_dir.to_owned(),
-            acl: AclFile::open(file("acl.cfg"))?,
-            table: WatchedFile::open(file("user.cfg"), "users", read_table)?,
+            acl: AclFile::open(file(ACL))?,
+            table: WatchedFile::open(file(USERS), "users", read_table)?,
             endings: WatchedFile::open(file(SHADOW), "ends of sessions", Endings::read)?,
         })
+    }
+
+    /// Reads again what changed. Blocks.
+    pub fn look(&self) {
+        self.acl.look();
+        self.table.look();
+        self.endings.look();
+    }
+
+    /// Files whose last edit cannot be read, so that an older content is in force, with the reason; all of them by name.
+    #[must_use]
+    pub fn problems(&self) -> [(&'static str, Option<Arc<str>>); 3] {
+        [
+            (ACL, self.acl.problem()),
+            (USERS, self.table.problem()),
+            (SHADOW, self.endings.problem()),
+        ]
     }
 
     /// Whether a user or token exists, is enabled and not expired; for a token its user, too.
@@ -71,7 +93,7 @@ impl UserStore {
         self.table.get().is_active(authid, clock::epoch())
     }
 
-    /// Who may do what, as `acl.cfg` says now.
+    /// Who may do what, by `acl.cfg`.
     #[must_use]
     pub fn acl(&self) -> Arc<AclTree> {
         self.acl.tree()
@@ -210,13 +232,14 @@ impl UserStore {
     /// There is no such user, or the password is refused.
     pub fn set_password(&self, user: &Userid, password: &str) -> Result<i64, UserError> {
         check_user(user, password)?;
+        self.table.look();
         if !self.table.get().has_user(user) {
             return Err(UserError::NotFound { user: user.clone() });
         }
         self.store_hash(user, password)
     }
 
-    /// Switches a user on or off; takes effect on the user's next request. Switched off, the sessions end for good.
+    /// Switches a user on or off; takes effect at once in this process. Switched off, the sessions end for good.
     ///
     /// # Errors
     /// There is no such user.
@@ -288,6 +311,8 @@ impl UserStore {
             path,
             source,
         })?;
+        // Who was added a moment ago may sign in, with the rights of this moment.
+        self.look();
         Ok(good && self.is_active(authid))
     }
 
@@ -304,7 +329,7 @@ impl UserStore {
         &self,
         change: impl FnOnce(&mut SectionConfig) -> Result<(), UserError>,
     ) -> Result<(), UserError> {
-        let path = self.directory.join("user.cfg");
+        let path = self.directory.join(USERS);
         let _locked = self.lock(".user.lck")?;
         let text = read_text(&path)?;
         // A file that is broken in some other way is not written over.
@@ -317,20 +342,22 @@ impl UserStore {
         change(&mut config)?;
         let text = config.write().map_err(|error| invalid(error.to_string()))?;
         config_file::replace(&path, text.as_bytes(), MODE_CONFIG)?;
-        // Read while it is good: this is what a broken edit falls back to.
-        self.table.get();
+        // At once, and while it is good: this is what a broken edit falls back to.
+        self.table.look();
         Ok(())
     }
 
     fn edit_acl(&self, change: impl FnOnce(&str) -> String) -> Result<(), UserError> {
-        let path = self.directory.join("acl.cfg");
+        let path = self.directory.join(ACL);
         let _locked = self.lock(".acl.lck")?;
         let before = read_text(&path)?;
         let after = change(&before);
         if after == before {
             return Ok(());
         }
-        Ok(config_file::replace(&path, after.as_bytes(), MODE_CONFIG)?)
+        config_file::replace(&path, after.as_bytes(), MODE_CONFIG)?;
+        self.acl.look();
+        Ok(())
     }
 
     /// Hash and end of all sessions in one write: there is no moment in which one is new and the other old.
@@ -365,6 +392,7 @@ impl UserStore {
         })?;
         text.push(b'\n');
         config_file::replace(&path, &text, mode)?;
+        self.endings.look();
         Ok(changed)
     }
 }
@@ -390,10 +418,20 @@ fn without_user(text: &str, of_user: &dyn Fn(&str) -> bool) -> String {
     text.split_inclusive('\n').filter_map(kept).collect()
 }
 
-fn check_user(user: &Userid, password: &str) -> Result<(), UserError> {
-    if user.realm() != "pbs" {
-        return Err(UserError::Realm { user: user.clone() });
+/// Refuses users whose passwords are not kept here.
+///
+/// # Errors
+/// [`UserError::Realm`]
+pub fn check_realm(user: &Userid) -> Result<(), UserError> {
+    if user.realm() == "pbs" {
+        Ok(())
+    } else {
+        Err(UserError::Realm { user: user.clone() })
     }
+}
+
+fn check_user(user: &Userid, password: &str) -> Result<(), UserError> {
+    check_realm(user)?;
     let chars = password.chars().count();
     if !PASSWORD_CHARS.contains(&chars) || password.contains(char::is_control) {
         return Err(UserError::Password {

@@ -1,4 +1,5 @@
-//! A configuration file in memory, read again when it changes: one `stat` a look.
+//! A configuration file in memory. Requests take what is known and touch no disk; a look reads the file again when it
+//! changed: one `stat` otherwise.
 //!
 //! An edit that cannot be read keeps the last good content, so that a slip of an editor locks nobody out and lets nobody in.
 
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 
 /// Tells one state of a file from another without reading it; `None` when there is no file.
 type Identity = Option<(u64, u64, i64, i64)>;
@@ -15,6 +17,8 @@ type Identity = Option<(u64, u64, i64, i64)>;
 struct Known<T> {
     identity: Identity,
     content: Arc<T>,
+    /// Why this state cannot be read and the content is older.
+    problem: Option<Arc<str>>,
 }
 
 /// The file and what it held when last read.
@@ -24,6 +28,8 @@ pub(super) struct WatchedFile<T, E> {
     what: &'static str,
     read: fn(&Path) -> Result<T, E>,
     known: ArcSwap<Known<T>>,
+    /// Held during a look, so that an older content never replaces a newer one.
+    looking: Mutex<()>,
 }
 
 impl<T, E: Display> WatchedFile<T, E> {
@@ -38,35 +44,51 @@ impl<T, E: Display> WatchedFile<T, E> {
     ) -> Result<Self, E> {
         // Taken before reading: a change in between is then seen as one by the next look.
         let identity = identity(&path);
-        let content = Arc::new(read(&path)?);
+        let known = Known {
+            identity,
+            content: Arc::new(read(&path)?),
+            problem: None,
+        };
         Ok(Self {
             path,
             what,
             read,
-            known: ArcSwap::from_pointee(Known { identity, content }),
+            known: ArcSwap::from_pointee(known),
+            looking: Mutex::default(),
         })
     }
 
-    /// The content as it is now.
+    /// The content as of the last look.
     pub(super) fn get(&self) -> Arc<T> {
+        Arc::clone(&self.known.load().content)
+    }
+
+    /// Why the content is not the file's, if so.
+    pub(super) fn problem(&self) -> Option<Arc<str>> {
+        self.known.load().problem.clone()
+    }
+
+    /// Reads the file if it changed. Blocks.
+    pub(super) fn look(&self) {
+        let _one_at_a_time = self.looking.lock();
         let known = self.known.load();
         let identity = identity(&self.path);
         if identity == known.identity {
-            return Arc::clone(&known.content);
+            return;
         }
-        let content = match (self.read)(&self.path) {
-            Ok(content) => Arc::new(content),
+        let (content, problem) = match (self.read)(&self.path) {
+            Ok(content) => (Arc::new(content), None),
             Err(error) => {
                 tracing::error!(%error, "keeping the last good {}", self.what);
-                Arc::clone(&known.content)
+                (Arc::clone(&known.content), Some(error.to_string().into()))
             }
         };
-        // A broken state is remembered as seen, too, so that it is logged once and not on each request.
+        // A broken state is remembered as seen, too: it is logged once and not at each look.
         self.known.store(Arc::new(Known {
             identity,
-            content: Arc::clone(&content),
+            content,
+            problem,
         }));
-        content
     }
 }
 

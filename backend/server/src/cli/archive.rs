@@ -10,6 +10,7 @@ use fleethold_restore::{
     BlobRequest, Outcome, PlanError, Progress, ReportError, RestoreEngine, RestoreError, RestoreIdentity,
     RestoreReport, RestoreRequest, Sink,
 };
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -79,6 +80,37 @@ impl From<RestoreError> for Failed {
     }
 }
 
+/// What the manifest's signature says.
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Signature {
+    /// Made with the key that was given.
+    Verified,
+    /// The snapshot was made without a key: the one given proves nothing about it.
+    Missing,
+    /// Not of this manifest, or of another key.
+    Invalid,
+    /// No key was given, or it did not come to that.
+    #[default]
+    NotChecked,
+}
+
+impl Signature {
+    /// Of a snapshot that [`open_snapshot`] opened, or could not.
+    pub(super) fn of(
+        key: Option<&Arc<CryptKey>>,
+        opened: &Result<Arc<OpenSnapshot>, DatastoreError>,
+    ) -> Self {
+        match opened {
+            Ok(_) if key.is_none() => Self::NotChecked,
+            Ok(snapshot) if snapshot.manifest().signature.is_none() => Self::Missing,
+            Ok(_) => Self::Verified,
+            Err(error) if error.code() == "manifest-signature" => Self::Invalid,
+            Err(_) => Self::NotChecked,
+        }
+    }
+}
+
 /// A report that says which archive it is about and nothing else yet.
 pub(super) fn blank_report(
     label: &str,
@@ -140,24 +172,21 @@ pub(super) async fn restore(
     reporter: &mut Reporter,
 ) -> anyhow::Result<Result<RestoreReport, Failed>> {
     let base = blank_report(label, snapshot.namespace(), snapshot.path(), archive.as_str());
-    let file = snapshot.manifest().file(archive).ok().cloned();
-    if file
-        .as_ref()
-        .is_some_and(|file| file.crypt_mode == CryptMode::Encrypt)
-        && tools.key.is_none()
-    {
-        let message = format!(
-            "restoring {archive} of snapshot {} in store {label}: it is encrypted and no key was given",
-            snapshot.path()
-        );
-        return Ok(Err(Failed::early(&base, "key-missing", message)));
-    }
+    let file = snapshot.listed(archive).cloned();
     let identity = RestoreIdentity {
         store: label.to_owned(),
         ns: snapshot.namespace().clone(),
         snapshot: snapshot.path().clone(),
         archive: archive.clone(),
     };
+    if file
+        .as_ref()
+        .is_some_and(|file| file.crypt_mode == CryptMode::Encrypt)
+        && tools.key.is_none()
+    {
+        let message = format!("restoring {identity}: it is encrypted and no key was given");
+        return Ok(Err(Failed::early(&base, "key-missing", message)));
+    }
     let (progress, seen) = watch::channel(Progress::default());
     reporter.next(archive.client_name());
 

@@ -1,5 +1,7 @@
 //! `fleethold check`: every file of a datastore restored to nowhere, so that each byte is read and verified.
 
+use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,7 +11,7 @@ use fleethold_restore::{RestoreReport, Sink};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::archive::{self, Failed, Tools};
+use super::archive::{self, Failed, Signature, Tools};
 use super::exit::{CliResult, Exit};
 use super::key::KeyFlags;
 use super::options::{self, Resources};
@@ -19,13 +21,15 @@ use super::progress::{ProgressMode, Reporter};
 use super::values::format_size;
 use crate::clock;
 use crate::settings::Settings;
+use crate::text::printable;
 
 /// Named in the report; more are counted only.
 const MAX_NAMED: usize = 10_000;
 
 /// Restore everything in a datastore to nowhere and report each file
 ///
-/// Ends with 4 when a file is bad or could not be checked, such as an encrypted one without its key.
+/// Ends with 4 when a file is bad or could not be checked, such as an encrypted one without its key. Files that a snapshot's manifest
+/// does not list are a note.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -62,6 +66,14 @@ struct Finding {
     position: Option<u64>,
 }
 
+/// A file in a snapshot's directory that its manifest does not list.
+#[derive(Debug, Serialize)]
+struct Unlisted {
+    ns: String,
+    snapshot: String,
+    file: String,
+}
+
 /// The result. Sizes in bytes, times in nanoseconds.
 #[derive(Debug, Default, Serialize)]
 struct Summary {
@@ -76,11 +88,14 @@ struct Summary {
     files_failed: u64,
     /// Not checked for want of a key.
     files_skipped: u64,
+    /// In no manifest, so nothing to check them against; no restore reads them.
+    files_unlisted: u64,
     bytes_total: u64,
     encoded_bytes_read: u64,
     duration_ns: u64,
     failures: Vec<Finding>,
     skipped: Vec<Finding>,
+    unlisted: Vec<Unlisted>,
 }
 
 struct Check<'a> {
@@ -144,6 +159,12 @@ pub(super) fn run(settings: &Settings, args: CheckArgs) -> CliResult {
             output::line(&format!(
                 "{} snapshots are not signed: the key proves nothing about them",
                 summary.snapshots_unsigned
+            ))?;
+        }
+        if summary.files_unlisted > 0 {
+            output::line(&format!(
+                "{} files are in no manifest: nothing vouches for them, and no restore reads them",
+                summary.files_unlisted
             ))?;
         }
         output::line(&format!(
@@ -226,7 +247,7 @@ impl Check<'_> {
         ns: &Namespace,
         what: &str,
         code: &'static str,
-        error: &impl std::fmt::Display,
+        error: &impl Display,
     ) -> CliResult<()> {
         let report = RestoreReport {
             store: self.place.label.clone(),
@@ -249,6 +270,9 @@ impl Check<'_> {
         let base = |archive: &str| archive::blank_report(&self.place.label, ns, &info.path, archive);
         let opened =
             archive::open_snapshot(&self.place.store, ns, &info.path, self.tools.key.as_ref()).await?;
+        if Signature::of(self.tools.key.as_ref(), &opened) == Signature::Missing {
+            self.summary.snapshots_unsigned += 1;
+        }
         let snapshot = match opened {
             Ok(snapshot) => snapshot,
             Err(error) => {
@@ -263,8 +287,12 @@ impl Check<'_> {
                 ));
             }
         };
-        if self.tools.key.is_some() && snapshot.manifest().signature.is_none() {
-            self.summary.snapshots_unsigned += 1;
+        let opened = Arc::clone(&snapshot);
+        match tokio::task::spawn_blocking(move || opened.unlisted()).await? {
+            Ok(names) => self.unlisted(ns, info, names)?,
+            Err(error) => {
+                self.unreadable(ns, &format!("snapshot {}", info.path), error.code(), &error)?;
+            }
         }
         let mut files: Vec<ArchiveName> = snapshot
             .manifest()
@@ -279,7 +307,7 @@ impl Check<'_> {
             .filter(|file| file.name == ArchiveName::CLIENT_LOG);
         files.extend(
             log.filter_map(|file| ArchiveName::parse(&file.name).ok())
-                .filter(|name| snapshot.manifest().file(name).is_err()),
+                .filter(|name| snapshot.listed(name).is_none()),
         );
         for file in files {
             let restored = archive::restore(
@@ -300,21 +328,36 @@ impl Check<'_> {
         Ok(())
     }
 
+    fn unlisted(&mut self, ns: &Namespace, info: &SnapshotInfo, names: Vec<String>) -> CliResult<()> {
+        for file in names {
+            if self.lines {
+                let snapshot = in_ns(ns.as_str(), &info.path);
+                self.reporter.line(&format!(
+                    "note  {snapshot} {}: not in the manifest",
+                    printable(&file)
+                ))?;
+            }
+            self.summary.files_unlisted += 1;
+            if self.summary.unlisted.len() < MAX_NAMED {
+                self.summary.unlisted.push(Unlisted {
+                    ns: ns.to_string(),
+                    snapshot: info.path.to_string(),
+                    file,
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn good(&mut self, report: &RestoreReport) -> CliResult<()> {
         self.summary.files_ok += 1;
         self.summary.bytes_total += report.bytes_total;
         self.summary.encoded_bytes_read += report.encoded_bytes_read;
         if self.lines {
-            let ns = if report.ns.is_empty() {
-                String::new()
-            } else {
-                format!("ns/{} ", report.ns)
-            };
+            let snapshot = in_ns(&report.ns, &report.snapshot);
             let size = format_size(report.bytes_total);
-            self.reporter.line(&format!(
-                "ok    {ns}{} {} ({size})",
-                report.snapshot, report.archive
-            ))?;
+            self.reporter
+                .line(&format!("ok    {snapshot} {} ({size})", report.archive))?;
         }
         Ok(())
     }
@@ -346,5 +389,14 @@ impl Check<'_> {
             list.push(finding);
         }
         Ok(())
+    }
+}
+
+/// A snapshot as it stands in a line of the report.
+fn in_ns(ns: &str, snapshot: &impl Display) -> String {
+    if ns.is_empty() {
+        snapshot.to_string()
+    } else {
+        format!("ns/{ns} {snapshot}")
     }
 }

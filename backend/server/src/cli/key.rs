@@ -27,15 +27,16 @@ impl KeyFlags {
         let Some(path) = &self.key_file else {
             return Ok(None);
         };
+        let bytes = secret::read_limited(path, "key file", MAX_KEY_FILE as u64)?;
+        // What is wrong with it begins with `key file`.
         let key = self
-            .unlock(path)
-            .with_context(|| format!("cannot use key file {}", path.display()))?;
+            .unlock(path, &bytes)
+            .with_context(|| format!("cannot use {}", path.display()))?;
         Ok(Some(Arc::new(key)))
     }
 
-    fn unlock(&self, path: &Path) -> anyhow::Result<CryptKey> {
-        let bytes = secret::read_limited(path, "key file", MAX_KEY_FILE as u64)?;
-        let file = KeyFile::parse(&bytes)?;
+    fn unlock(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<CryptKey> {
+        let file = KeyFile::parse(bytes)?;
         if !file.needs_passphrase() {
             return Ok(file.unlock(None)?);
         }
@@ -51,7 +52,9 @@ impl KeyFlags {
             &prompt,
         )?;
         let password = password.with_context(|| {
-            format!("it needs its password: give --key-password-file or FLEETHOLD_KEY_PASSWORD{hint}")
+            format!(
+                "the key file needs its password: give --key-password-file or FLEETHOLD_KEY_PASSWORD{hint}"
+            )
         })?;
         Ok(file.unlock(Some(password.as_bytes()))?)
     }

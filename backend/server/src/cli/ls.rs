@@ -105,7 +105,8 @@ fn groups(store: &Datastore, ns: &Namespace) -> CliResult<Listing> {
             Ok(snapshots) => (snapshots, group.error.clone()),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        let newest = snapshots.iter().map(|snapshot| &snapshot.path.time).max();
+        let finished = snapshots.iter().filter(|snapshot| snapshot.finished);
+        let newest = finished.map(|snapshot| &snapshot.path.time).max();
         objects.push(json!({
             "group": group.path.to_string(),
             "owner": group.owner.as_ref().map(ToString::to_string),

@@ -112,17 +112,25 @@ pub fn run() -> ExitCode {
 /// What commands log unless told otherwise. A broken configuration is their own error to report, once.
 const QUIET: &str = "warn,fleethold_fleet=error";
 
+/// What the server logs unless told otherwise: its own doings, and of its libraries what went wrong.
+const SERVING: &str = "info,actix_server=warn,sqlx::postgres::notice=warn";
+
 fn dispatch(cli: Cli) -> CliResult {
     let Cli { common, command } = cli;
     let (server, default_filter) = match &command {
-        Command::Serve(args) => (args.server.clone(), "info"),
+        Command::Serve(args) => (args.server.clone(), SERVING),
         Command::Config(config::ConfigCommand::Show(args)) => (args.server.clone(), QUIET),
         Command::Restore(args) => (args.resources.server_flags(), QUIET),
         Command::Check(args) => (args.resources.server_flags(), QUIET),
         _ => (ServerFlags::default(), QUIET),
     };
-    let settings =
-        Settings::load(&common, &server, &Surroundings::of_this_process()).map_err(Failure::setup)?;
+    let settings = Settings::load(&common, &server, &Surroundings::of_this_process()).map_err(|error| {
+        if error.is_usage() {
+            Failure::usage(error.to_string())
+        } else {
+            Failure::setup(error)
+        }
+    })?;
     logging::start(&settings, default_filter)?;
     match command {
         Command::Serve(args) => serve::run(settings, args),

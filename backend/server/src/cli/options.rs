@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use fleethold_format::names::{Namespace, SnapshotPath};
+use fleethold_format::names::{GroupPath, Namespace, SnapshotPath};
 use fleethold_restore::{EngineConfig, RestoreEngine};
 
 use super::exit::CliResult;
@@ -61,7 +61,25 @@ pub(super) fn parse_ns(text: &str) -> Result<Namespace, String> {
     Namespace::parse(text.trim_matches('/')).map_err(|error| error.to_string())
 }
 
-/// Parses `--snapshot`.
-pub(super) fn parse_snapshot(text: &str) -> Result<SnapshotPath, String> {
-    SnapshotPath::parse(text).map_err(|error| error.to_string())
+/// What `--snapshot` said.
+#[derive(Debug, Clone)]
+pub(super) enum Wanted {
+    Snapshot(SnapshotPath),
+    /// The time is missing. No snapshot is chosen for anybody, but those there are can be named.
+    Group(GroupPath),
 }
+
+impl Wanted {
+    /// Parses `--snapshot`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(group) = GroupPath::parse(text) {
+            return Ok(Self::Group(group));
+        }
+        SnapshotPath::parse(text)
+            .map(Self::Snapshot)
+            .map_err(|error| format!("{error}; {SNAPSHOT_FORM}"))
+    }
+}
+
+/// How a snapshot is written.
+pub(super) const SNAPSHOT_FORM: &str = "expected type, id and time, such as vm/100/2024-05-01T10:00:00Z";

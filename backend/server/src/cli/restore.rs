@@ -4,14 +4,15 @@ use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
 use clap::Args;
-use fleethold_format::names::{ArchiveKind, Namespace, SnapshotPath};
+use fleethold_format::names::{ArchiveKind, GroupPath, Namespace, SnapshotPath};
 use fleethold_restore::{Outcome, ReportError, RestoreReport};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::archive::{self, Failed, Tools};
+use super::archive::{self, Failed, Signature, Tools};
 use super::exit::{CliResult, Exit, Failure};
 use super::key::KeyFlags;
-use super::options::{self, Resources};
+use super::options::{self, Resources, SNAPSHOT_FORM, Wanted};
 use super::output;
 use super::place::{self, Place};
 use super::progress::{ProgressMode, Reporter};
@@ -19,6 +20,9 @@ use super::target::{self, OpenTarget, Target, TargetOptions};
 use super::values::format_size;
 use crate::jobs::load::UNSIGNED;
 use crate::settings::Settings;
+
+/// Snapshots named to who gave a group only.
+const NEWEST: usize = 3;
 
 /// Restore one archive of a snapshot to a file, a block device or stdout, straight from the datastore's directory
 ///
@@ -43,8 +47,8 @@ pub(super) struct RestoreArgs {
     #[arg(long, value_name = "NS", default_value = "", hide_default_value = true, value_parser = options::parse_ns)]
     ns: Namespace,
     /// Snapshot, such as vm/100/2024-05-01T10:00:00Z
-    #[arg(long, value_name = "SNAPSHOT", value_parser = options::parse_snapshot)]
-    snapshot: SnapshotPath,
+    #[arg(long, value_name = "SNAPSHOT", value_parser = Wanted::parse)]
+    snapshot: Wanted,
     /// File of the snapshot, with or without .fidx, .didx or .blob
     #[arg(long, value_name = "NAME")]
     archive: String,
@@ -67,9 +71,17 @@ pub(super) struct RestoreArgs {
     /// What to show on stderr
     #[arg(long, value_name = "MODE", default_value = "auto")]
     progress: ProgressMode,
-    /// Print the report as one JSON object
+    /// Print the report as one JSON object; `signature` in it is verified, missing, invalid or not-checked (without a key)
     #[arg(long)]
     json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Told<'r> {
+    #[serde(flatten)]
+    report: &'r RestoreReport,
+    signature: Signature,
 }
 
 pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
@@ -78,8 +90,19 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
             "--json and --to - both want stdout: restore to a file or to null",
         ));
     }
-    let base = archive::blank_report(&args.store, &args.ns, &args.snapshot, &args.archive);
-    match restore(settings, &args) {
+    let snapshot = match &args.snapshot {
+        Wanted::Snapshot(snapshot) => snapshot,
+        Wanted::Group(group) => return Err(time_missing(settings, &args, group)),
+    };
+    let base = archive::blank_report(&args.store, &args.ns, snapshot, &args.archive);
+    let mut signature = Signature::default();
+    let done = restore(settings, &args, snapshot, &mut signature);
+    let tell = |report: &RestoreReport| output::json(&Told { report, signature });
+    match done {
+        Ok(Ok(report)) if args.json => {
+            tell(&report)?;
+            Ok(Exit::Done)
+        }
         Ok(Ok(report)) => {
             report_success(&args, &report)?;
             Ok(Exit::Done)
@@ -87,7 +110,7 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
         Ok(Err(failed)) => {
             output::note(&format!("fleethold: {}", failed.message()));
             if args.json {
-                output::json(&failed.report)?;
+                tell(&failed.report)?;
             }
             Ok(failed.exit)
         }
@@ -102,7 +125,7 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
                     chunk: None,
                     position: None,
                 };
-                output::json(&RestoreReport {
+                tell(&RestoreReport {
                     outcome: Outcome::Failed,
                     error: Some(error),
                     ..base
@@ -113,7 +136,31 @@ pub(super) fn run(settings: &Settings, args: RestoreArgs) -> CliResult {
     }
 }
 
-fn restore(settings: &Settings, args: &RestoreArgs) -> CliResult<Result<RestoreReport, Failed>> {
+/// Says how a snapshot is written, and which ones of the group there are when that can be found out.
+fn time_missing(settings: &Settings, args: &RestoreArgs, group: &GroupPath) -> Failure {
+    let newest: Vec<String> = place::open(settings, &args.store)
+        .ok()
+        .and_then(|place| place.store.snapshots(&args.ns, group).ok())
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|snapshot| snapshot.finished)
+        .take(NEWEST)
+        .map(|snapshot| snapshot.path.to_string())
+        .collect();
+    let mut text = format!("--snapshot {group}: {SNAPSHOT_FORM}");
+    if !newest.is_empty() {
+        text.push_str(&format!("; the newest of the group: {}", newest.join(", ")));
+    }
+    Failure::usage(text)
+}
+
+/// `signature` is filled in as soon as it is known, whatever comes afterwards.
+fn restore(
+    settings: &Settings,
+    args: &RestoreArgs,
+    snapshot: &SnapshotPath,
+    signature: &mut Signature,
+) -> CliResult<Result<RestoreReport, Failed>> {
     let place = place::open(settings, &args.store)?;
     let key = args.key.load()?;
     let tools = Tools {
@@ -125,7 +172,7 @@ fn restore(settings: &Settings, args: &RestoreArgs) -> CliResult<Result<RestoreR
         sha256: args.sha256,
     };
     let runtime = options::runtime()?;
-    let done = runtime.block_on(run_one(&tools, &place, args));
+    let done = runtime.block_on(run_one(&tools, &place, args, snapshot, signature));
     // A reader of stdout that does not read must not keep a cancelled process alive.
     runtime.shutdown_background();
     Ok(done?)
@@ -135,20 +182,23 @@ async fn run_one(
     tools: &Tools,
     place: &Place,
     args: &RestoreArgs,
+    path: &SnapshotPath,
+    signature: &mut Signature,
 ) -> anyhow::Result<Result<RestoreReport, Failed>> {
     archive::cancel_on_signals(&tools.cancel)?;
-    let base = archive::blank_report(&place.label, &args.ns, &args.snapshot, &args.archive);
+    let base = archive::blank_report(&place.label, &args.ns, path, &args.archive);
     let refused = |code, message: String| Ok(Err(Failed::early(&base, code, message)));
     let about = format!(
-        "restoring {} of snapshot {} in store {}",
-        args.archive, args.snapshot, place.label
+        "restoring {} of snapshot {path} in store {}",
+        args.archive, place.label
     );
 
-    let snapshot =
-        match archive::open_snapshot(&place.store, &args.ns, &args.snapshot, tools.key.as_ref()).await? {
-            Ok(snapshot) => snapshot,
-            Err(error) => return refused(error.code(), format!("{about}: {error}")),
-        };
+    let opened = archive::open_snapshot(&place.store, &args.ns, path, tools.key.as_ref()).await?;
+    *signature = Signature::of(tools.key.as_ref(), &opened);
+    let snapshot = match opened {
+        Ok(snapshot) => snapshot,
+        Err(error) => return refused(error.code(), format!("{about}: {error}")),
+    };
     let name = match archive::resolve(&snapshot, &args.archive) {
         Ok(name) => name,
         Err(error) => return refused(error.code(), format!("{about}: {error}")),
@@ -160,7 +210,7 @@ async fn run_one(
         );
     }
     tracing::info!(lock = %snapshot.lock_note(), "snapshot opened");
-    if tools.key.is_some() && snapshot.manifest().signature.is_none() {
+    if *signature == Signature::Missing {
         writeln!(std::io::stderr(), "note: {about}: {UNSIGNED}")?;
     }
 
@@ -192,9 +242,6 @@ async fn run_one(
 }
 
 fn report_success(args: &RestoreArgs, report: &RestoreReport) -> CliResult<()> {
-    if args.json {
-        return output::json(report);
-    }
     let seconds = report.duration_ns as f64 / 1e9;
     let mut lines = vec![format!(
         "restored {} of {}: {} in {seconds:.2} s, {}/s; {} zeros, {} of {} chunks fetched",

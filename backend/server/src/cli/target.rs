@@ -69,7 +69,12 @@ pub(super) fn open(target: &Target, options: TargetOptions) -> Result<OpenTarget
         )?),
         // A mistyped device name must not fill the memory file system of /dev with an image.
         Target::Path(path) if path.parent() == Some(Path::new("/dev")) => {
-            let reason = "expected a block device, found none".to_owned();
+            let reason = if path == Path::new("/dev/null") {
+                "expected a block device; to read and check only, give --to null"
+            } else {
+                "expected a block device, found none"
+            }
+            .to_owned();
             return Err(TargetError::Unsuitable {
                 path: path.clone(),
                 reason,

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::exit::{CliResult, Exit, Failure};
 use super::{output, secret};
-use crate::auth::users::{UserError, UserStore};
+use crate::auth::users::{UserError, UserStore, check_realm};
 use crate::settings::Settings;
 
 /// Add, list and change users
@@ -25,7 +25,7 @@ pub(super) enum UserCommand {
     /// Let a user in again
     #[command(after_help = "Examples:\n  fleethold user enable ann@pbs")]
     Enable(OneArgs),
-    /// Keep a user out; effective on the user's next request
+    /// Keep a user out: sessions end and API tokens are refused, within a second
     #[command(after_help = "Examples:\n  fleethold user disable ann@pbs")]
     Disable(OneArgs),
 }
@@ -56,7 +56,7 @@ pub(super) struct AddArgs {
     json: bool,
 }
 
-/// List users and tokens
+/// List users
 #[derive(Args)]
 #[command(after_help = "Examples:\n  fleethold user list\n  fleethold user list --json")]
 pub(super) struct ListArgs {
@@ -67,7 +67,7 @@ pub(super) struct ListArgs {
 
 /// Give a user a new password
 ///
-/// It comes from --password-file, the variable FLEETHOLD_PASSWORD, or a prompt.
+/// All sessions of the user end. The password comes from --password-file, the variable FLEETHOLD_PASSWORD, or a prompt.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  fleethold user passwd admin@pbs")]
 pub(super) struct PasswdArgs {
@@ -142,6 +142,8 @@ fn said(user: &Userid, what: &str, as_json: bool) -> CliResult<()> {
 
 /// A new password; from a prompt it is asked for twice.
 fn new_password(file: Option<&std::path::Path>, user: &Userid) -> anyhow::Result<Zeroizing<String>> {
+    // Before anybody is asked for anything.
+    check_realm(user)?;
     let from_prompt = file.is_none() && std::env::var_os("FLEETHOLD_PASSWORD").is_none();
     let password = secret::password(file, "FLEETHOLD_PASSWORD", &format!("New password of {user}: "))?
         .with_context(|| format!("no password for {user}: give --password-file or set FLEETHOLD_PASSWORD"))?;

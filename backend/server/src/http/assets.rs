@@ -82,7 +82,8 @@ fn reply(request: &HttpRequest, asset: &'static Asset) -> HttpResponse {
         .is_some_and(|value| {
             value
                 .split(',')
-                .any(|tag| tag.trim().trim_start_matches("W/") == asset.etag)
+                .map(str::trim)
+                .any(|tag| tag == "*" || tag.trim_start_matches("W/") == asset.etag)
         });
     let mut reply = HttpResponse::build(if matches {
         StatusCode::NOT_MODIFIED

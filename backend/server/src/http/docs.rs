@@ -3,9 +3,12 @@
 use std::sync::{Arc, LazyLock};
 
 use actix_web::http::header;
-use actix_web::web::{self, ServiceConfig};
+use actix_web::web::ServiceConfig;
 use actix_web::{HttpRequest, HttpResponse};
 use utoipa_swagger_ui::Config;
+
+use super::methods::at;
+use super::wrong_method;
 
 /// Swagger UI sets styles of its own from scripts and shows inline images; scripts stay our own files.
 const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
@@ -24,8 +27,8 @@ static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
 /// Registers `/api/docs/`.
 pub fn configure(config: &mut ServiceConfig) {
     config
-        .route("/api/docs", web::get().to(to_folder))
-        .route("/api/docs/{file:.*}", web::get().to(serve));
+        .service(at("/api/docs").get(to_folder).or(wrong_method))
+        .service(at("/api/docs/{file:.*}").get(serve).or(wrong_method));
 }
 
 async fn to_folder() -> HttpResponse {

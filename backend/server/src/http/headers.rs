@@ -49,8 +49,11 @@ pub async fn stamp<B: MessageBody + 'static>(
         .and_then(|error| error.as_error::<ApiError>())
         .map(|error| error.0.clone());
     if let Some(error) = failed {
-        let (request, _) = reply.into_parts();
-        let body: HttpResponse = problem::reply(&error, id.map(|id| id.to_string()));
+        let (request, before) = reply.into_parts();
+        let mut body: HttpResponse = problem::reply(&error, id.map(|id| id.to_string()));
+        if let Some(allowed) = before.headers().get(header::ALLOW) {
+            body.headers_mut().insert(header::ALLOW, allowed.clone());
+        }
         reply = ServiceResponse::new(request, body).map_into_right_body();
     }
     let headers = reply.headers_mut();

@@ -67,8 +67,20 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             ("away", u64::from(database == DatabaseState::Away)),
         ],
     )?;
+    let broken = views
+        .users
+        .problems()
+        .map(|(file, problem)| (file, u64::from(problem.is_some())));
+    labelled(
+        registry,
+        "fleethold_access_file_errors",
+        "1 when a file of users or rights cannot be parsed and the last good one is in force",
+        "file",
+        &broken,
+    )?;
     let engine = state.engine.stats();
-    let sum = |field: fn(&fleethold_api_types::Job) -> u64| jobs.iter().map(field).sum::<u64>();
+    let sum =
+        |field: fn(&fleethold_api_types::Job) -> u64| jobs.iter().map(field).fold(0, u64::saturating_add);
     let feed = &views.feed;
     for (name, help, value) in [
         (

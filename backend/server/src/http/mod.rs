@@ -11,22 +11,25 @@
 pub mod assets;
 mod cookie;
 pub mod docs;
+pub mod drain;
 pub mod extract;
 pub mod headers;
+mod methods;
 pub mod metrics;
 pub mod openapi;
 pub mod pbs;
 pub mod problem;
+pub mod query;
 pub mod secret_json;
 pub mod v1;
 
 use std::time::Duration;
 
-use actix_web::HttpRequest;
-use actix_web::error::{PathError, QueryPayloadError};
+use actix_web::error::PathError;
 use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
 
-use crate::services::error::ServiceError;
+use crate::services::error::{ErrorKind, ServiceError};
 use problem::ApiError;
 
 /// Bytes of a request body (API.md §1).
@@ -39,22 +42,22 @@ pub const MAX_URI: usize = 3072;
 /// Registers everything.
 pub fn configure(config: &mut ServiceConfig) {
     config
-        .app_data(web::QueryConfig::default().error_handler(query_error))
         .app_data(web::PathConfig::default().error_handler(path_error))
         .app_data(web::PayloadConfig::default().limit(MAX_BODY))
         .service(web::scope("/api/v1").configure(v1::configure))
         .configure(docs::configure)
-        .route("/metrics", web::get().to(metrics::serve))
+        .service(methods::at("/metrics").get(metrics::serve).or(wrong_method))
         .configure(pbs::configure)
         .default_service(web::to(assets::serve));
 }
 
-fn query_error(error: QueryPayloadError, _: &HttpRequest) -> actix_web::Error {
-    ApiError(ServiceError::bad_request(
-        "invalid-query",
-        format!("query: {error}"),
-    ))
-    .into()
+fn wrong_method(request: &HttpRequest) -> HttpResponse {
+    let text = format!("{} is not offered at {}", request.method(), request.path());
+    HttpResponse::from_error(ApiError(ServiceError::new(
+        ErrorKind::MethodNotAllowed,
+        "method-not-allowed",
+        text,
+    )))
 }
 
 fn path_error(error: PathError, request: &HttpRequest) -> actix_web::Error {

@@ -16,8 +16,9 @@ use super::v1::{about, content, events, fleet, history, restores, session, store
     info(
         title = "Fleethold",
         description = "Restores from Proxmox Backup Server datastores. Sizes in bytes, spans in nanoseconds, times RFC \
-            3339 in UTC. Lists are pages: pass `next_cursor` as `cursor`. Errors are problem documents with a stable \
-            `code`. Sign in with `POST /api/v1/session`; every request other than GET then needs the header \
+            3339 in UTC. Lists are pages: pass `next_cursor` as `cursor` of the same list. Errors are problem documents \
+            with a stable `code`; another method than those of a path gets 405 with `Allow`, HEAD is answered like GET. \
+            Sign in with `POST /api/v1/session`; every request other than GET and HEAD then needs the header \
             `CSRFPreventionToken`.",
         license(name = "MIT OR Apache-2.0")
     ),

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest};
+use fleethold_api_types::object;
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
@@ -31,8 +32,10 @@ impl<T: Secrets + DeserializeOwned + 'static> FromRequest for SecretJson<T> {
             let body = tokio::time::timeout(BODY_TIME, read(&request, payload))
                 .await
                 .map_err(|_elapsed| refused(&format!("not complete after {} s", BODY_TIME.as_secs())))??;
-            let parsed = serde_json::from_slice(&body).map_err(|error| refused(&error))?;
-            Ok(Self(Wiped::new(parsed)))
+            let mut parser = serde_json::Deserializer::from_slice(&body);
+            let parsed = object(&mut parser).map(Wiped::new);
+            let parsed = parsed.and_then(|parsed| parser.end().map(|()| parsed));
+            Ok(Self(parsed.map_err(|error| refused(&error))?))
         })
     }
 }
@@ -97,11 +100,20 @@ mod tests {
         for (kind, body, expected) in [
             ("text/plain", good, ErrorKind::BadRequest),
             (json, "{", ErrorKind::BadRequest),
+            (json, r#"["ann@pbs", "a secret"]"#, ErrorKind::BadRequest),
+            (
+                json,
+                r#"{"user": "ann@pbs", "password": "a secret"} {}"#,
+                ErrorKind::BadRequest,
+            ),
+            (json, "17", ErrorKind::BadRequest),
             (json, long.as_str(), ErrorKind::TooLarge),
         ] {
             let error = extract(kind, body).await.unwrap_err();
             assert_eq!((error.kind, &*error.code), (expected, "invalid-body"), "{kind}");
             assert!(!error.message.contains("secret"));
+            // Names of Rust types say nothing to a caller.
+            assert!(!error.message.contains("LoginRequest"), "{}", error.message);
         }
     }
 }

@@ -78,7 +78,7 @@ impl Load {
             snapshot: snapshot.path().clone(),
             archive: open.name.clone(),
         };
-        let file = snapshot.manifest().file(&open.name).ok().cloned();
+        let file = snapshot.listed(&open.name).cloned();
         let (content, plain_bytes, chunks_distinct) = match (open.index()?, file) {
             (Some(index), Some(file)) => {
                 let plan = engine.plan(&index, open.crypt_mode, key.as_deref())?;

@@ -101,10 +101,9 @@ impl FileSpec {
         let entry = self.store.entry();
         let store = Datastore::open(entry.name.clone(), &entry.path)?;
         let snapshot = store.snapshot(&self.ns, &self.snapshot)?;
-        let manifest = snapshot.manifest();
         let name = ArchiveName::candidates(&self.file)
             .into_iter()
-            .find(|name| manifest.file(name).is_ok() || is_unlisted(name))
+            .find(|name| snapshot.listed(name).is_some() || is_unlisted(name))
             .ok_or_else(|| {
                 let text = format!(
                     "snapshot {} of {} has no file `{}`",
@@ -113,10 +112,10 @@ impl FileSpec {
                 ServiceError::not_found("unknown-file", text)
             })?;
         let signature = key.map(|key| snapshot.verify_signature(key)).transpose()?;
-        let crypt_mode = match manifest.file(&name) {
-            Ok(file) => file.crypt_mode,
+        let crypt_mode = match snapshot.listed(&name) {
+            Some(file) => file.crypt_mode,
             // The manifest says nothing about the client log; its own header does.
-            Err(_) => unlisted_mode(&snapshot.read_blob_raw(&name)?)?,
+            None => unlisted_mode(&snapshot.read_blob_raw(&name)?)?,
         };
         Ok(OpenFile {
             snapshot,

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use super::task_list::{TaskInfo, TaskLists};
 use crate::clock;
+use crate::text::printable;
 
 /// A UPID is a file name; this leaves room below `NAME_MAX`.
 const MAX_UPID_LEN: usize = 240;
@@ -33,7 +34,7 @@ impl TaskEnd {
     fn status(&self) -> String {
         match self {
             Self::Ok => "OK".into(),
-            Self::Error(text) => text.clone(),
+            Self::Error(text) => printable(&text.replace('\n', " ")).into_owned(),
         }
     }
 
@@ -244,7 +245,9 @@ impl TaskLog {
         let stamp = stamp
             .format(&time::format_description::well_known::Rfc3339)
             .map_err(io::Error::other)?;
-        file.write_all(format!("{stamp}: {}\n", text.replace('\n', " ")).as_bytes())
+        // One line, whatever is in it: a log is read in terminals.
+        let text = text.replace('\n', " ");
+        file.write_all(format!("{stamp}: {}\n", printable(&text)).as_bytes())
     }
 }
 
@@ -270,6 +273,8 @@ mod tests {
         let done = files.start("restore", "store:vm/100", &authid).unwrap();
         done.line("half way").unwrap();
         done.finish(&TaskEnd::Ok).unwrap();
+        let odd = files.start("restore", "store:vm/102", &authid).unwrap();
+        odd.finish(&TaskEnd::Error("a\u{1b}[2J\nfile".into())).unwrap();
         let left = files.start("restore", "store:vm/101", &authid).unwrap();
         left.line("began").unwrap();
 
@@ -278,6 +283,13 @@ mod tests {
             again.find(&done.upid().to_string()).unwrap().ended.unwrap().1,
             "OK"
         );
+        assert_eq!(
+            again.find(&odd.upid().to_string()).unwrap().ended.unwrap().1,
+            "a\\u{1b}[2J file",
+            "nothing that a terminal obeys"
+        );
+        let (lines, _) = again.log(odd.upid(), 0, 10).unwrap();
+        assert!(lines[0].ends_with("TASK ERROR: a\\u{1b}[2J file"), "{lines:?}");
         let ended = again.find(&left.upid().to_string()).unwrap().ended.unwrap().1;
         assert!(ended.starts_with("interrupted"), "{ended}");
         let (lines, total) = again.log(left.upid(), 0, 10).unwrap();
@@ -289,7 +301,7 @@ mod tests {
                 .unwrap()
                 .list(|_| true, 0, 10)
                 .len(),
-            2
+            3
         );
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use fleethold_api_types::{FileEntry, GroupEntry, NamespaceEntry, Page, SnapshotEntry, VerifyState};
 use fleethold_datastore::{Datastore, SnapshotInfo};
 use fleethold_format::manifest::VerifyOutcome;
@@ -50,14 +51,20 @@ pub fn open(views: &Views, name: &str) -> ServiceResult<Reading> {
     })
 }
 
-/// All namespaces of a store, the root first. Blocks.
+/// The namespaces of a store that `sees` says, the root first. Blocks.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn namespaces(views: &Views, store: &str, page: &PageRequest) -> ServiceResult<Page<NamespaceEntry>> {
-    let found = open(views, store)?
+pub fn namespaces(
+    views: &Views,
+    store: &str,
+    page: &PageRequest,
+    sees: impl Fn(&Namespace) -> bool,
+) -> ServiceResult<Page<NamespaceEntry>> {
+    let mut found = open(views, store)?
         .store
         .namespaces(&Namespace::root(), MAX_DEPTH)?;
+    found.retain(sees);
     let position = |wanted: &str| found.iter().position(|ns| ns.as_str() == wanted);
     let after = page
         .after()
@@ -240,12 +247,18 @@ pub struct Download {
 }
 
 impl Download {
-    /// Why the stream ended with an error.
-    pub async fn failure(self) -> ServiceError {
-        match self.ended.await {
-            Ok(Err(error)) => error,
-            Ok(Ok(())) => ServiceError::internal("the download ended early"),
-            Err(error) => error.into(),
+    /// The next piece; `None` is the clean end.
+    ///
+    /// # Errors
+    /// The restore's own error, which names store, snapshot, file, chunk and position; the stream knows the reason only.
+    pub async fn next_piece(&mut self) -> ServiceResult<Option<Bytes>> {
+        match self.stream.next_piece().await.transpose() {
+            Ok(piece) => Ok(piece),
+            Err(aborted) => Err(match (&mut self.ended).await {
+                Ok(Err(error)) => error,
+                Ok(Ok(())) => ServiceError::internal(aborted),
+                Err(error) => error.into(),
+            }),
         }
     }
 }
@@ -266,7 +279,11 @@ pub async fn download(
     let load = work
         .spawn_blocking(move || {
             let key = key.unlock()?;
-            Load::read(&planner, file.open(key.as_deref())?, key, Duration::ZERO)
+            let open = file.open(key.as_deref())?;
+            Load::read(&planner, open, key, Duration::ZERO).map_err(|error| ServiceError {
+                message: format!("restoring {file}: {}", error.message),
+                ..error
+            })
         })
         .await??;
     let (sink, stream) = StreamSink::channel(QUEUED_PIECES);

@@ -15,6 +15,8 @@ pub enum ErrorKind {
     Forbidden,
     /// What was named does not exist.
     NotFound,
+    /// What was named exists, but not for this method.
+    MethodNotAllowed,
     /// It collides with what is there.
     Conflict,
     /// Understood, but it cannot be done with these data.

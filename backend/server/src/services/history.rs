@@ -7,6 +7,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::error::{ServiceError, ServiceResult};
+use super::paging::foreign_cursor;
 use crate::jobs::history_rows::{job_of, outcome_of, sample_of};
 use crate::state::AppState;
 
@@ -33,7 +34,7 @@ pub async fn list(state: &AppState, query: HistoryQuery) -> ServiceResult<Page<H
         .cursor
         .map(|cursor| cursor.parse::<Uuid>())
         .transpose()
-        .map_err(|_| ServiceError::bad_request("invalid-cursor", "the cursor is not one of this list"))?;
+        .map_err(|_| foreign_cursor())?;
     let filter = JobFilter {
         store: query.store,
         outcome: query
@@ -105,16 +106,25 @@ pub async fn get(state: &AppState, id: Uuid) -> ServiceResult<HistoryItem> {
     })
 }
 
+/// How many points of a curve are asked for.
+///
+/// # Errors
+/// When there are too few or too many.
+pub fn points_of(asked: Option<u32>) -> ServiceResult<u32> {
+    let points = asked.unwrap_or(DEFAULT_POINTS);
+    if (4..=MAX_POINTS).contains(&points) {
+        return Ok(points);
+    }
+    let text = format!("points: expected 4 to {MAX_POINTS}, found {points}");
+    Err(ServiceError::bad_request("invalid-points", text))
+}
+
 /// Samples of a past restore, thinned to `points`.
 ///
 /// # Errors
 /// When there is no such restore or the database is away.
 pub async fn samples(state: &AppState, id: Uuid, points: Option<u32>) -> ServiceResult<HistorySamples> {
-    let points = points.unwrap_or(DEFAULT_POINTS);
-    if !(4..=MAX_POINTS).contains(&points) {
-        let text = format!("points: expected 4 to {MAX_POINTS}, found {points}");
-        return Err(ServiceError::bad_request("invalid-points", text));
-    }
+    let points = points_of(points)?;
     let database = Arc::clone(&state.views.database);
     let (known, found, total) = state
         .work

@@ -74,7 +74,7 @@ impl KeyText {
             return Err(ServiceError::unprocessable("invalid-key-file", message));
         }
         let file = KeyFile::parse(text.as_bytes())
-            .map_err(|error| ServiceError::unprocessable("invalid-key-file", format!("key file: {error}")))?;
+            .map_err(|error| ServiceError::unprocessable("invalid-key-file", error))?;
         if file.needs_passphrase() && self.password.is_none() {
             return Err(ServiceError::unprocessable(
                 "key-password-missing",
@@ -89,13 +89,19 @@ impl KeyText {
         let password = self.password.as_ref().map(|password| password.as_bytes());
         file.unlock(password)
             .map(|key| Some(Arc::new(key)))
-            .map_err(|error| ServiceError::unprocessable("wrong-key-password", format!("key file: {error}")))
+            .map_err(|error| ServiceError::unprocessable("wrong-key-password", error))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_key_is_said_once() {
+        let error = KeyText::new(Some("no key".into()), None).unlock().unwrap_err();
+        assert_eq!(error.message.matches("key file").count(), 1, "{error}");
+    }
 
     #[test]
     fn one_key_at_a_time_and_a_bounded_number_waiting() {

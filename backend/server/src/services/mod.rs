@@ -1,5 +1,6 @@
 //! What the server can do, for both HTTP faces. Nothing here knows HTTP.
 
+pub mod accounts;
 pub mod content;
 pub mod convert;
 pub mod error;

@@ -1,9 +1,10 @@
 //! Pages of lists: the cursor is the key of the last entry given out, so that changes in between neither skip nor
-//! repeat entries.
+//! repeat entries. Before it stands which list it is of: in another one it means nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fleethold_api_types::Page;
+use fleethold_format::hash::Sha256;
 
 use super::error::{ServiceError, ServiceResult};
 
@@ -12,26 +13,32 @@ pub const DEFAULT_LIMIT: usize = 200;
 /// Entries of a page at most.
 pub const MAX_LIMIT: usize = 10_000;
 
+/// Tells one list from another; a slip is to be noticed, not an attack.
+type ListTag = [u8; 6];
+
 /// The part of a request that asks for a page.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct PageRequest {
+    list: ListTag,
     after: Option<String>,
     limit: usize,
 }
 
 impl PageRequest {
-    /// From `cursor` and `limit` of a query.
+    /// From `cursor` and `limit` of a query for the list that `list` names: what it is of and what it is filtered by.
     ///
     /// # Errors
-    /// When the cursor is none of ours or the limit is out of bounds.
-    pub fn parse(cursor: Option<&str>, limit: Option<usize>) -> ServiceResult<Self> {
-        let after = cursor.map(decode).transpose()?;
+    /// When the cursor is none of this list or the limit is out of bounds.
+    pub fn parse(list: &[&str], cursor: Option<&str>, limit: Option<usize>) -> ServiceResult<Self> {
+        let [a, b, c, d, e, f, ..] = Sha256::digest(list.join("\0"));
+        let list = [a, b, c, d, e, f];
+        let after = cursor.map(|cursor| decode(list, cursor)).transpose()?;
         let limit = limit.unwrap_or(DEFAULT_LIMIT);
         if !(1..=MAX_LIMIT).contains(&limit) {
             let text = format!("limit: expected 1 to {MAX_LIMIT}, found {limit}");
             return Err(ServiceError::bad_request("invalid-limit", text));
         }
-        Ok(Self { after, limit })
+        Ok(Self { list, after, limit })
     }
 
     /// The key behind which the page starts.
@@ -61,7 +68,7 @@ impl PageRequest {
         let next_cursor = items
             .last()
             .filter(|_| more)
-            .map(|last| URL_SAFE_NO_PAD.encode(key(last)));
+            .map(|last| URL_SAFE_NO_PAD.encode([&self.list, key(last).as_bytes()].concat()));
         Page {
             items,
             next_cursor,
@@ -70,12 +77,19 @@ impl PageRequest {
     }
 }
 
-fn decode(cursor: &str) -> ServiceResult<String> {
+fn decode(list: ListTag, cursor: &str) -> ServiceResult<String> {
     URL_SAFE_NO_PAD
         .decode(cursor)
         .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| ServiceError::bad_request("invalid-cursor", "the cursor is not one of this server"))
+        .and_then(|bytes| String::from_utf8(bytes.strip_prefix(&list)?.to_vec()).ok())
+        .ok_or_else(foreign_cursor)
+}
+
+/// A cursor that this list never gave out.
+#[must_use]
+pub fn foreign_cursor() -> ServiceError {
+    let text = "cursor: expected the `next_cursor` of a page of this very list";
+    ServiceError::bad_request("invalid-cursor", text)
 }
 
 #[cfg(test)]
@@ -87,19 +101,23 @@ mod tests {
         let list: Vec<u32> = (0..25).collect();
         let (mut seen, mut cursor) = (Vec::new(), None);
         loop {
-            let request = PageRequest::parse(cursor.as_deref(), Some(10)).unwrap();
+            let request = PageRequest::parse(&["numbers"], cursor.as_deref(), Some(10)).unwrap();
             let page = request.cut(list.clone(), u32::to_string, |item, after| {
                 *item > after.parse().unwrap()
             });
             seen.extend(page.items);
             cursor = page.next_cursor;
+            if cursor.is_some() {
+                let elsewhere = PageRequest::parse(&["numbers", "odd"], cursor.as_deref(), None);
+                assert_eq!(elsewhere.unwrap_err().code, "invalid-cursor");
+            }
             if cursor.is_none() {
                 break;
             }
         }
         assert_eq!(seen, list);
-        assert!(PageRequest::parse(Some("%%%"), None).is_err());
-        assert!(PageRequest::parse(None, Some(0)).is_err());
-        assert!(PageRequest::parse(None, Some(MAX_LIMIT + 1)).is_err());
+        for (cursor, limit) in [(Some("%%%"), None), (None, Some(0)), (None, Some(MAX_LIMIT + 1))] {
+            assert!(PageRequest::parse(&["numbers"], cursor, limit).is_err());
+        }
     }
 }

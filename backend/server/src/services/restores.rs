@@ -8,7 +8,7 @@ use fleethold_format::upid::Upid;
 use uuid::Uuid;
 
 use super::error::{ServiceError, ServiceResult};
-use super::paging::PageRequest;
+use super::paging::{PageRequest, foreign_cursor};
 use super::rights::Sight;
 use super::secrets::Wiped;
 use crate::actors::jobs::{Admit, Cancel};
@@ -109,8 +109,10 @@ pub async fn log(state: &AppState, id: Uuid, after: u64) -> ServiceResult<JobLog
 /// Samples of a restore: from memory, else from the history.
 ///
 /// # Errors
-/// When there is no such restore, or it is in the history only and the database is away.
+/// When `points` is out of bounds, there is no such restore, or it is in the history only and the database is away.
 pub async fn samples(state: &AppState, id: Uuid, points: Option<u32>) -> ServiceResult<HistorySamples> {
+    // Also where all there are go out anyway: a request is good or bad whatever the restore's age.
+    super::history::points_of(points)?;
     match state.views.jobs.get(id) {
         Some(cell) if cell.newest_sample().is_some() => {
             let (samples, total) = cell.samples();
@@ -121,8 +123,7 @@ pub async fn samples(state: &AppState, id: Uuid, points: Option<u32>) -> Service
 }
 
 fn id_of(text: &str) -> ServiceResult<Uuid> {
-    text.parse()
-        .map_err(|_| ServiceError::bad_request("invalid-cursor", "the cursor is not one of this list"))
+    text.parse().map_err(|_| foreign_cursor())
 }
 
 fn unknown(id: Uuid) -> ServiceError {

@@ -5,26 +5,33 @@ use fleethold_fleet::Operation;
 use fleethold_format::names::DatastoreName;
 
 use super::error::{ErrorKind, ServiceError, ServiceResult};
+use super::rights::Sight;
 use crate::views::{StoreHandle, Views};
 
-/// All rows in order of name.
+/// All rows that somebody sees, in order of name.
 #[must_use]
-pub fn list(views: &Views) -> Vec<StoreRow> {
+pub fn list(views: &Views, sight: &Sight) -> Vec<StoreRow> {
     views
         .stores
         .load()
         .list
         .iter()
-        .map(|handle| handle.view.published().row.clone())
+        .filter_map(|handle| Some(sight.store(&handle.view.published().row)?.into_owned()))
         .collect()
 }
 
-/// The row of one store.
+/// The row of one store as somebody sees it.
 ///
 /// # Errors
-/// When there is no such store.
-pub fn get(views: &Views, name: &str) -> ServiceResult<StoreRow> {
-    Ok(handle(views, name)?.view.published().row.clone())
+/// When there is no such store, or none for the caller.
+pub fn get(views: &Views, sight: &Sight, name: &str) -> ServiceResult<StoreRow> {
+    let published = handle(views, name)?.view.published();
+    let row = sight.store(&published.row).ok_or_else(|| unknown(name))?;
+    Ok(row.into_owned())
+}
+
+fn unknown(name: &str) -> ServiceError {
+    ServiceError::not_found("unknown-store", format!("there is no datastore `{name}`"))
 }
 
 /// The store called `name`, whatever its maintenance mode.
@@ -32,9 +39,13 @@ pub fn get(views: &Views, name: &str) -> ServiceResult<StoreRow> {
 /// # Errors
 /// When the name is malformed or nothing is called so.
 pub fn handle(views: &Views, name: &str) -> ServiceResult<StoreHandle> {
-    let unknown = || ServiceError::not_found("unknown-store", format!("there is no datastore `{name}`"));
-    let parsed: DatastoreName = name.parse().map_err(|_| unknown())?;
-    views.stores.load().get(&parsed).cloned().ok_or_else(unknown)
+    let parsed: DatastoreName = name.parse().map_err(|_| unknown(name))?;
+    views
+        .stores
+        .load()
+        .get(&parsed)
+        .cloned()
+        .ok_or_else(|| unknown(name))
 }
 
 /// The store called `name`, for reading.

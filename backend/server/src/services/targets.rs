@@ -10,6 +10,7 @@ use fleethold_restore::{
 };
 
 use super::error::{ErrorKind, ServiceError, ServiceResult};
+use crate::text::is_odd;
 
 /// What two restores must not write to at once, whatever names they gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,8 +33,7 @@ pub enum TargetId {
 /// No name that a person gives holds control characters or changes the direction of the text around it; in logs, lists
 /// and the database they do harm.
 fn refuse_odd_characters(path: &str) -> ServiceResult<()> {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    match path.chars().find(|c| odd(*c)) {
+    match path.chars().find(|c| is_odd(*c)) {
         None => Ok(()),
         Some(found) => {
             let text = format!(

@@ -38,7 +38,7 @@ fn stores_are_added_listed_and_removed() {
         .fails(1, &["main already exists"]);
     world
         .run(&["store", "add", "other", &store])
-        .fails(1, &["nested", "main"]);
+        .fails(1, &["that of datastore main already"]);
     world
         .run(&["store", "add", "other", text(golden())])
         .fails(1, &["other", ".chunks"]);

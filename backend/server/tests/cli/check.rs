@@ -136,6 +136,46 @@ fn a_chunk_gone_shows_where_it_is_missed() {
 }
 
 #[test]
+fn what_is_in_no_manifest_is_a_note() {
+    let world = World::new();
+    let store = world.copy_of("store");
+    let snapshot = store.join(SNAPSHOT);
+    // What a backup server leaves there is not remarked upon.
+    for own in ["client.log.blob", ".protected", ".index.json.lck"] {
+        std::fs::copy(snapshot.join("qemu-server.conf.blob"), snapshot.join(own)).unwrap();
+    }
+    let key = golden().join("encryption-key.json");
+    let args = ["check", text(&store), "--key-file", text(&key)];
+    let json = || world.run(&[&args[..], &["--json"]].concat()).ok().json();
+    let report = json();
+    assert_eq!(
+        (&report["files_unlisted"], &report["unlisted"]),
+        (&0.into(), &serde_json::json!([]))
+    );
+    for strange in ["drive-scsi9.img.fidx", "notes\u{1b}[2J"] {
+        std::fs::write(snapshot.join(strange), "what is this?").unwrap();
+    }
+    let report = json();
+    assert_eq!(
+        (&report["outcome"], &report["files_unlisted"]),
+        (&"ok".into(), &2.into()),
+        "{report}"
+    );
+    assert_eq!(
+        report["unlisted"][0],
+        serde_json::json!({"ns": "", "snapshot": SNAPSHOT, "file": "drive-scsi9.img.fidx"})
+    );
+    let ran = world.run(&args).ok();
+    for line in [
+        format!("note  {SNAPSHOT} drive-scsi9.img.fidx: not in the manifest"),
+        format!("note  {SNAPSHOT} notes\\u{{1b}}[2J: not in the manifest"),
+        "2 files are in no manifest".to_owned(),
+    ] {
+        assert!(ran.out().contains(&line), "{line}: {}", ran.out());
+    }
+}
+
+#[test]
 fn listings_from_store_to_file() {
     let world = World::new();
     let store = text(&golden().join("store")).to_owned();
@@ -151,7 +191,8 @@ fn listings_from_store_to_file() {
         groups["namespaces"],
         serde_json::json!(["empty", "prod", "prod/db"])
     );
-    assert_eq!(groups["groups"][1]["last_backup"], "2024-05-03T10:00:00Z");
+    // The newest snapshot is unfinished: no backup yet.
+    assert_eq!(groups["groups"][1]["last_backup"], "2024-05-02T10:00:00Z");
 
     let snapshots = world.run(&["ls", &store, "vm/100", "--json"]).ok().json();
     let found: Vec<(&str, bool, bool)> = snapshots["snapshots"]

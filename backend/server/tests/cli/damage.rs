@@ -205,6 +205,7 @@ fn a_manifest_whose_signature_was_taken_away() {
     args.extend(["--key-file", text(&key), "--json"]);
     let report = world.run(&args).fails(4, &[ENCRYPTED, "no signature"]).json();
     assert_eq!(report["error"]["code"], "manifest-signature");
+    assert_eq!(report["signature"], "invalid");
 }
 
 #[test]
@@ -212,13 +213,17 @@ fn a_key_for_an_unsigned_backup_is_remarked_upon() {
     let world = World::new();
     let (store, key) = (golden().join("store"), golden().join("encryption-key.json"));
     let mut args = restore_args(text(&store), SNAPSHOT, IMAGE, "null");
-    args.extend(["--key-file", text(&key)]);
+    args.extend(["--key-file", text(&key), "--json"]);
     let ran = world.run(&args).ok();
     assert!(
         ran.stderr.contains("the manifest is not signed"),
         "{}",
         ran.stderr
     );
+    assert_eq!(ran.json()["signature"], "missing");
+    let mut args = restore_args(text(&store), ENCRYPTED, "drive-virtio0.img", "null");
+    args.extend(["--key-file", text(&key), "--json"]);
+    assert_eq!(world.run(&args).ok().json()["signature"], "verified");
     let checked = world
         .run(&["check", text(&store), "--key-file", text(&key), "--json"])
         .ok()

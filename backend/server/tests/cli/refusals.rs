@@ -44,7 +44,7 @@ fn what_does_not_exist() {
         (restore_args(&store, SNAPSHOT, IMAGE, "out"), &["target out"]),
         (
             restore_args(&store, SNAPSHOT, IMAGE, "/dev/null"),
-            &["/dev/null", "expected a block device"],
+            &["/dev/null", "expected a block device", "--to null"],
         ),
         (
             restore_args(&store, SNAPSHOT, IMAGE, "/dev/nonexistent0"),
@@ -69,14 +69,17 @@ fn what_cannot_be_meant() {
     let base = restore_args("store", SNAPSHOT, IMAGE, "null");
     let with = |extra: &[&'static str]| [&base[..], extra].concat();
     for (args, word) in [
-        (restore_args("store", "vm/100", IMAGE, "null"), "snapshot"),
+        (
+            restore_args("store", "vm/100", IMAGE, "null"),
+            "--snapshot vm/100: expected type, id and time, such as vm/100/2024",
+        ),
         (
             restore_args("store", "vm/../../x/2024-05-01T10:00:00Z", IMAGE, "null"),
             "--snapshot",
         ),
         (
             restore_args("store", "vm/100/yesterday", IMAGE, "null"),
-            "--snapshot",
+            "such as vm/100/2024-05-01T10:00:00Z",
         ),
         (restore_args("store", SNAPSHOT, IMAGE, ""), "--to"),
         (with(&["--ns", "../prod"]), "--ns"),
@@ -109,6 +112,12 @@ fn what_cannot_be_meant() {
         let ran = world.run(&args).fails(2, &[word]);
         assert_eq!(ran.out(), "", "{args:?}");
     }
+    // A group without a time: nothing is chosen, but named.
+    let store = text(&golden().join("store")).to_owned();
+    let newest = "of the group: vm/100/2024-05-02T10:00:00Z, vm/100/2024-05-01T10:00:00Z";
+    world
+        .run(&restore_args(&store, "vm/100", IMAGE, "null"))
+        .fails(2, &[newest]);
     for (memory, parallel, word) in [
         ("1MiB", "1", "at least 64MiB"),
         ("1GiB", "0", "from 1 to 1024"),
@@ -116,8 +125,23 @@ fn what_cannot_be_meant() {
     ] {
         world
             .run(&with(&["--memory", memory, "--parallel", parallel]))
-            .fails(3, &[word]);
+            .fails(2, &[word]);
     }
+}
+
+#[test]
+fn what_is_wrong_with_a_key_file_is_said_once() {
+    let world = World::new();
+    let store = text(&golden().join("store")).to_owned();
+    let key = world.write("key.json", "not a key");
+    let mut args = restore_args(&store, SNAPSHOT, IMAGE, "null");
+    args.extend(["--key-file", text(&key)]);
+    let ran = world.run(&args).fails(1, &["key.json: key file: "]);
+    assert_eq!(ran.stderr.matches("key file").count(), 1, "{}", ran.stderr);
+    args.pop();
+    args.push("no-such-key");
+    let ran = world.run(&args).fails(1, &["cannot read key file no-such-key"]);
+    assert_eq!(ran.stderr.matches("key file").count(), 1, "{}", ran.stderr);
 }
 
 #[test]
@@ -173,6 +197,10 @@ fn every_command_explains_itself_with_examples() {
             "{command:?}: {}",
             ran.out()
         );
+    }
+    for command in ["passwd", "disable"] {
+        let help = world.run(&["user", command, "--help"]).ok();
+        assert!(help.out().contains("sessions"), "{command}: {}", help.out());
     }
     assert!(world.run(&["--version"]).ok().out().starts_with("fleethold "));
 }

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{Client, Reply};
 
 #[tokio::test]
 async fn without_signing_in() {
@@ -201,6 +201,25 @@ async fn what_changes_something_needs_the_csrf_token() {
         StatusCode::UNAUTHORIZED,
         "signed out"
     );
+}
+
+#[tokio::test]
+async fn every_path_says_what_may_be_done_there() {
+    let client = Client::signed_in().await;
+    for (method, path, allowed) in [
+        (Method::PUT, "/access/ticket", "POST, DELETE"),
+        (Method::POST, "/admin/datastore", "GET, HEAD"),
+        (Method::DELETE, "/admin/datastore/golden/groups", "GET, HEAD"),
+    ] {
+        let reply = client.request(method, path).send().await.unwrap();
+        assert_eq!(reply.headers()[header::ALLOW], allowed, "{path}");
+        let reply = Reply::read(reply).await;
+        assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED, "{}", reply.text);
+    }
+    let head = client.request(Method::HEAD, "/version").send().await.unwrap();
+    assert_eq!(head.status(), StatusCode::OK);
+    assert_eq!(Reply::read(head).await.text, "");
+    assert_eq!(client.get("/access/nothing").await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -176,12 +176,20 @@ async fn a_missing_chunk_never_looks_like_a_whole_file() {
     let reply = client
         .get(&format!("/admin/datastore/broken/download-decoded?{first}"))
         .await;
+    let index = client
+        .server
+        .golden
+        .join("broken")
+        .join(snapshot)
+        .join("drive-efidisk0.img.fidx");
+    let lost = hex::encode(&std::fs::read(index).unwrap()[4096..][..32]);
+    let says = format!(
+        "restoring drive-efidisk0.img.fidx of snapshot {snapshot} in store broken: chunk {lost} at position 0 "
+    );
+    let text = reply.refusal();
     assert!(
-        reply
-            .refusal()
-            .contains("removed by prune or garbage collection?"),
-        "{}",
-        reply.text
+        text.starts_with(&says) && text.contains("removed by prune or garbage collection?"),
+        "{text}"
     );
 
     let third = query("", snapshot, "drive-scsi0.img.fidx");

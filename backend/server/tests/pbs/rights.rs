@@ -1,10 +1,12 @@
 //! What people who are not administrators see.
 
+use std::time::Duration;
+
 use reqwest::{Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::server::READER_PASSWORD;
+use crate::server::{READER_PASSWORD, now};
 
 const OWN: &str = "backup-type=host&backup-id=web1&backup-time=1714557700";
 const OTHER: &str = "backup-type=vm&backup-id=100&backup-time=1714557600";
@@ -73,6 +75,27 @@ async fn an_auditor_sees_everything_and_reads_nothing() {
         let path = format!("/admin/datastore/golden/{action}?{OTHER}&file-name=qemu-server.conf.blob");
         assert_eq!(status(&auditor, &path).await, StatusCode::FORBIDDEN, "{action}");
     }
+}
+
+#[tokio::test]
+async fn a_tenant_of_a_namespace_learns_no_figures_of_the_store() {
+    let tenant = Client::signed_in_as("tenant@pbs", READER_PASSWORD).await;
+    assert_eq!(
+        tenant.get("/status/datastore-usage").await.data(),
+        json!([{"store": "golden", "mount-status": "nonremovable", "backend-type": "filesystem"}])
+    );
+    assert_eq!(
+        tenant.get("/admin/datastore/golden/namespace").await.data(),
+        json!([{"ns": "prod/db"}])
+    );
+    let auditor = Client::signed_in_as("auditor@pbs", READER_PASSWORD).await;
+    let deadline = now() + Duration::from_secs(60);
+    while auditor.get("/status/datastore-usage").await.data()[0]["total"].is_null() {
+        assert!(now() < deadline, "the store was never looked at");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let usage = tenant.get("/status/datastore-usage").await.data();
+    assert!(usage[0]["total"].is_null(), "{usage}");
 }
 
 #[tokio::test]

@@ -87,13 +87,14 @@ pub(crate) const READER_PASSWORD: &str = "reader's password";
 /// Users who may do less than everything; the running server sees them at once.
 fn add_readers(etc: &Path) {
     let users = UserStore::open(etc).unwrap();
-    for user in ["auditor@pbs", "guest@pbs", "owner@pbs"] {
+    for user in ["auditor@pbs", "guest@pbs", "owner@pbs", "tenant@pbs"] {
         users.add(&user.parse().unwrap(), READER_PASSWORD, None).unwrap();
     }
     let rules = etc.join("acl.cfg");
     let mut text = std::fs::read_to_string(&rules).unwrap();
     text.push_str("acl:1:/datastore/golden:auditor@pbs:DatastoreAudit\n");
     text.push_str("acl:1:/datastore/golden:owner@pbs:DatastoreBackup\n");
+    text.push_str("acl:1:/datastore/golden/prod/db:tenant@pbs:DatastoreAdmin\n");
     std::fs::write(rules, text).unwrap();
 }
 

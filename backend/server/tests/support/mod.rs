@@ -77,14 +77,14 @@ impl Ground {
         Settings::load(&common, &server, &around).unwrap()
     }
 
-    /// Adds a user whose password is [`USER_PASSWORD`]; a running server sees it at once.
+    /// Adds a user whose password is [`USER_PASSWORD`]; a running server sees it at the log-in.
     pub(crate) fn add_user(&self, user: &str, rules: &str) {
         let users = fleethold_server::auth::users::UserStore::open(&self.path("state/etc")).unwrap();
         users.add(&user.parse().unwrap(), USER_PASSWORD, None).unwrap();
         self.allow(rules);
     }
 
-    /// Adds rules to `acl.cfg`.
+    /// Adds rules to `acl.cfg`; a running server sees them in a moment, or at the next log-in.
     pub(crate) fn allow(&self, rules: &str) {
         let path = self.path("state/etc/acl.cfg");
         let text = fs::read_to_string(&path).unwrap_or_default();

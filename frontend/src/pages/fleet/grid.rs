@@ -92,11 +92,26 @@ pub(super) fn grid(props: &GridProps) -> Html {
             }
         }
     };
+    // a row scrolled out of the document cannot hold the tab stop
+    let stop = if shown.contains(&focused) {
+        focused
+    } else {
+        shown.start
+    };
     let onkeydown = {
         let (focus, open, body) = (focus.clone(), open.clone(), body.clone());
         move |event: KeyboardEvent| {
-            let Some(index) = index_of(&event) else { return };
-            if event.key() == "Enter" {
+            let Some(index) = index_of(&event) else {
+                if header_key(&event, &body, stop) {
+                    event.prevent_default();
+                }
+                return;
+            };
+            if event.key() == "ArrowUp" && index == 0 {
+                if focus_header(&body) {
+                    event.prevent_default();
+                }
+            } else if event.key() == "Enter" {
                 event.prevent_default();
                 open(index);
             } else if let Some(next) = window::next_row(&event.key(), index, count, page) {
@@ -121,16 +136,10 @@ pub(super) fn grid(props: &GridProps) -> Html {
     let spacer = |key: &'static str, rows: usize| {
         html! { <svg {key} class="grid-gap" width="1" height={(rows as f64 * px).to_string()} aria-hidden="true" /> }
     };
-    // a row scrolled out of the document cannot hold the tab stop
-    let stop = if shown.contains(&focused) {
-        focused
-    } else {
-        shown.start
-    };
     html! {
         <div class="grid-wrap">
             <div class="grid grid-fleet" role="grid" aria-label={t!(stores)} aria-rowcount={(count + 1).to_string()} aria-colcount="8" data-testid="fleet-grid" {onkeydown} {onclick}>
-                <Head sort={props.sort} on_sort={props.on_sort.clone()} />
+                <Head sort={props.sort} on_sort={props.on_sort.clone()} alone={count == 0} />
                 <div class="grid-body" role="rowgroup" ref={body}>
                     { spacer("above", shown.start) }
                     { for shown.clone().filter_map(|index| props.rows.get(index).map(|row| (index, row))).map(|(index, row)| html! {
@@ -140,7 +149,7 @@ pub(super) fn grid(props: &GridProps) -> Html {
                 </div>
             </div>
             if count == 0 {
-                <Empty icon="filter" title={t!(no_match)} text={t!(no_match_text, text = props.text, all = props.all)} />
+                <Empty icon="filter" title={t!(no_match)} text={t!(no_match_text, text = props.text, all = crate::model::format::integer(props.all as u64))} />
             }
         </div>
     }
@@ -218,6 +227,51 @@ fn index_of(event: &Event) -> Option<usize> {
         .ok()
 }
 
+/// The buttons of the header that are on the screen: on a phone there are none.
+fn header_buttons(body: &NodeRef) -> Vec<HtmlElement> {
+    let Some(list) = body
+        .cast::<Element>()
+        .and_then(|b| b.parent_element())
+        .and_then(|grid| grid.query_selector_all(".grid-head button").ok())
+    else {
+        return Vec::new();
+    };
+    (0..list.length())
+        .filter_map(|i| list.item(i)?.dyn_into::<HtmlElement>().ok())
+        .filter(|button| button.offset_parent().is_some())
+        .collect()
+}
+
+/// Up from the first row: to the column the grid is sorted by.
+fn focus_header(body: &NodeRef) -> bool {
+    let buttons = header_buttons(body);
+    let sorted = buttons
+        .iter()
+        .find(|b| b.closest("[aria-sort]").is_ok_and(|cell| cell.is_some()));
+    sorted.or(buttons.first()).is_some_and(|b| b.focus().is_ok())
+}
+
+/// Arrows in the header: sideways through the columns, down to the rows. Enter and Space sort, as on any button.
+fn header_key(event: &KeyboardEvent, body: &NodeRef, row: usize) -> bool {
+    let buttons = header_buttons(body);
+    let target = event.target();
+    let Some(at) = buttons
+        .iter()
+        .position(|b| target.as_ref().is_some_and(|t| js_sys::Object::is(t, b)))
+    else {
+        return false;
+    };
+    let next = match event.key().as_str() {
+        "ArrowRight" => at + 1,
+        "ArrowLeft" => at.saturating_sub(1),
+        "Home" => 0,
+        "End" => buttons.len().saturating_sub(1),
+        "ArrowDown" => return hooks::focus_index(body, row),
+        _ => return false,
+    };
+    buttons.get(next).is_some_and(|b| b.focus().is_ok())
+}
+
 /// Scrolls the window so that a row is inside it, below the bar and the header.
 fn scroll_to(body: &NodeRef, index: usize, row_px: f64) {
     let (Some(element), Some(window)) = (body.cast::<Element>(), web_sys::window()) else {
@@ -244,6 +298,8 @@ fn scroll_to(body: &NodeRef, index: usize, row_px: f64) {
 struct HeadProps {
     sort: Sort,
     on_sort: Callback<Sort>,
+    /// There are no rows: the header has the tab stop.
+    alone: bool,
 }
 
 #[component(Head)]
@@ -258,7 +314,7 @@ fn head(props: &HeadProps) -> Html {
         };
         html! {
             <div class={classes!("cell", class)} role="columnheader" aria-sort={direction}>
-                <button type="button" onclick={props.on_sort.reform(move |_: MouseEvent| sort.clicked(column))} data-testid={format!("sort-{}", column.key())}>
+                <button type="button" tabindex={if props.alone && on { "0" } else { "-1" }} onclick={props.on_sort.reform(move |_: MouseEvent| sort.clicked(column))} data-testid={format!("sort-{}", column.key())}>
                     { word }
                     if on {
                         <Icon name={if sort.descending { "down" } else { "up" }} />

@@ -16,7 +16,7 @@ use crate::{
     t,
     ui::{
         Empty, ProblemAlert, Skeleton,
-        hooks::{use_query, use_tick, use_title},
+        hooks::{use_query, use_query_push, use_tick, use_title},
     },
 };
 
@@ -36,9 +36,14 @@ pub fn fleet_page() -> Html {
         let (query, set_query) = (query.clone(), set_query.clone());
         Callback::from(move |text: String| set_query.emit(query.with("q", &text)))
     };
+    let push_query = use_query_push();
     let on_sort = {
-        let (query, set_query) = (query.clone(), set_query);
-        Callback::from(move |sort: Sort| set_query.emit(query.with("sort", &sort.to_param())))
+        let (query, push_query) = (query.clone(), push_query.clone());
+        Callback::from(move |sort: Sort| push_query.emit(query.with("sort", &sort.to_param())))
+    };
+    let on_figure = {
+        let query = query.clone();
+        Callback::from(move |text: String| push_query.emit(query.with("q", &text)))
     };
     let state = app.live.read();
     let rows = state.fleet.order(&search, sort, clock::now_s());
@@ -49,7 +54,7 @@ pub fn fleet_page() -> Html {
     html! {
         <>
             <h1 class="vh">{ t!(nav_fleet) }</h1>
-            <strip::Strip on_search={on_search.clone()} />
+            <strip::Strip text={text.clone()} on_search={on_figure} />
             if let Some(problem) = error {
                 <ProblemAlert title={t!(stores_not_read)} {problem} on_retry={Callback::from(move |()| live.fetch_fleet())} />
             }

@@ -69,12 +69,12 @@ pub(super) fn row(props: &RowProps) -> Html {
             </div>
             <div class="cell num soft c-size" role="gridcell">{ row.usage.map_or_else(unknown, |u| html! { { format::bytes(u.total_bytes) } }) }</div>
             <div class="cell num soft c-snaps" role="gridcell">{ count(row.snapshots) }</div>
-            <div class="cell num soft c-last" role="gridcell" title={row.last_backup.map(clock::date_time)}>
+            <div class="cell num soft c-last" role="gridcell" title={row.last_backup.map(clock::both_zones)}>
                 { row.last_backup.map_or_else(unknown, |at| html! { { t!(ago, age = format::age(clock::seconds_since(at))) } }) }
             </div>
             <div class="cell soft c-verify col-wide" role="gridcell">
                 if let Some(n) = failed {
-                    <Word look={Look { state: "error", icon: "error", word: "" }} text={t!(verify_failed_n, n = n)} />
+                    <Word look={Look { state: "error", icon: "error", word: "" }} text={t!(verify_failed_n, n = format::integer(n))} />
                 }
             </div>
             <div class="cell soft c-maint" role="gridcell">

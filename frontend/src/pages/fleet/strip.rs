@@ -8,13 +8,15 @@ use crate::{
     live::{topic, use_topics},
     model::format,
     route::Route,
-    t,
+    t, tn,
     ui::{Bar, Icon, bar::usage_level},
 };
 
 /// Props of [`Strip`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StripProps {
+    /// The search in force.
+    pub text: String,
     /// Puts a search into the address.
     pub on_search: Callback<String>,
 }
@@ -65,13 +67,17 @@ pub(super) fn strip(props: &StripProps) -> Html {
             t!(strip_maintenance),
         ),
     ];
-    let search = |text: &'static str| props.on_search.reform(move |_: MouseEvent| text.to_owned());
+    // the figure of the search in force takes it back
+    let search = |query: &'static str| {
+        let next = if props.text == query { "" } else { query };
+        props.on_search.reform(move |_: MouseEvent| next.to_owned())
+    };
     html! {
         <div role="group" class="strip" aria-label={t!(fleet_summary)}>
             <button type="button" class="stat" onclick={search("")} data-testid="strip-stores">
                 <span class="k">{ t!(stores) }</span>
                 <span class="v">{ format::integer(summary.stores) }</span>
-                <span class="d">{ t!(strip_snapshots, n = format::integer(summary.snapshots)) }</span>
+                <span class="d">{ tn!(summary.snapshots, strip_snapshots_one, strip_snapshots) }</span>
             </button>
             <div class="stat" data-level={usage_level(used)}>
                 <span class="k">{ t!(capacity_used) }</span>
@@ -82,7 +88,7 @@ pub(super) fn strip(props: &StripProps) -> Html {
                 <Bar ratio={used} notch=true />
             </div>
             { for health.into_iter().map(|(state, icon, word, n, query, note)| html! {
-                <button type="button" class="stat" key={state} onclick={search(query)} data-testid={format!("strip-{state}")}>
+                <button type="button" class="stat" key={state} aria-pressed={(props.text == query).to_string()} onclick={search(query)} data-testid={format!("strip-{state}")}>
                     <span class="k" data-state={state}><Icon name={icon} />{ word }</span>
                     <span class="v">{ format::integer(n) }</span>
                     <span class="d">{ note }</span>
@@ -91,7 +97,7 @@ pub(super) fn strip(props: &StripProps) -> Html {
             <Link<Route> to={Route::Jobs} classes="stat">
                 <span class="k" data-state="running"><Icon name="run" />{ t!(restoring_now) }</span>
                 <span class="v">{ format::mib_figure(rate * format::MIB) }{ " " }<small>{ "MiB/s" }</small></span>
-                <span class="d">{ t!(strip_jobs, running = running, queued = summary.queued_jobs) }</span>
+                <span class="d">{ tn!(running as u64, strip_jobs_one, strip_jobs, queued = format::integer(summary.queued_jobs)) }</span>
             </Link<Route>>
         </div>
     }

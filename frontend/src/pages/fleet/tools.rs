@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use fleethold_api_types::StoreRow;
-use web_sys::HtmlInputElement;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, HtmlInputElement};
 use yew::prelude::*;
 
 use crate::{
-    model::{csv, format},
-    t,
+    model::{csv, format, search::Misread},
+    t, tn,
     ui::{Icon, toast::use_toast},
 };
 
@@ -18,7 +19,7 @@ pub(super) struct ToolsProps {
     /// The search as typed.
     pub text: String,
     /// Terms that mean nothing.
-    pub problems: Vec<String>,
+    pub problems: Vec<Misread>,
     /// A new search.
     pub on_search: Callback<String>,
     /// What matches.
@@ -36,10 +37,10 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
         .reform(|event: InputEvent| event.target_unchecked_into::<HtmlInputElement>().value());
     let onkeydown = {
         let on_search = props.on_search.clone();
-        move |event: KeyboardEvent| {
-            if event.key() == "Escape" {
-                on_search.emit(String::new());
-            }
+        move |event: KeyboardEvent| match event.key().as_str() {
+            "Escape" => on_search.emit(String::new()),
+            "ArrowDown" | "Enter" if enter_grid() => event.prevent_default(),
+            _ => {}
         }
     };
     let export = {
@@ -47,7 +48,7 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
         move |_: MouseEvent| {
             let text = csv::stores(&rows);
             match crate::ui::download::save("stores.csv", "text/csv", text.as_bytes()) {
-                Ok(()) => toast.ok(t!(csv_saved, n = rows.len())),
+                Ok(()) => toast.ok(tn!(rows.len() as u64, csv_saved_one, csv_saved)),
                 Err(problem) => toast.error(problem.detail),
             }
         }
@@ -68,8 +69,34 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
                 <button type="button" class="btn" onclick={export} disabled={props.rows.is_empty()}><Icon name="save" />{ "CSV" }</button>
             </div>
             if !props.problems.is_empty() {
-                <p class="query-note" id="q-note"><Icon name="warn" small=true />{ t!(query_ignored, terms = props.problems.join(", ")) }</p>
+                <p class="query-note" id="q-note"><Icon name="warn" small=true />{ t!(query_ignored, terms = props.problems.iter().map(told).collect::<Vec<_>>().join(", ")) }</p>
             }
         </>
     }
+}
+
+/// A term nobody understands, with what could stand there.
+fn told(misread: &Misread) -> String {
+    if misread.expected.is_empty() {
+        misread.term.clone()
+    } else {
+        t!(
+            query_expected,
+            term = misread.term,
+            choices = misread.expected.join(", ")
+        )
+    }
+}
+
+/// Takes the focus from the search to the row that has the grid's tab stop.
+fn enter_grid() -> bool {
+    web_sys::window()
+        .and_then(|w| w.document())
+        .and_then(|d| {
+            d.query_selector(".grid-fleet [data-index][tabindex=\"0\"]")
+                .ok()
+                .flatten()
+        })
+        .and_then(|row| row.dyn_into::<HtmlElement>().ok())
+        .is_some_and(|row| row.focus().is_ok())
 }

@@ -10,13 +10,12 @@ use super::DatabaseBanner;
 use crate::{
     api,
     chart::Chart,
-    clock,
     model::{format, track::Track},
-    pages::jobs::{Failure, Outcome, job_lines, target, title},
+    pages::jobs::{Failure, Outcome, POINTS, job_lines, target, title, written_word},
     route::Route,
     t,
     ui::{
-        JobBadge, ProblemAlert, Skeleton,
+        JobBadge, ProblemAlert, Skeleton, When,
         hooks::{use_load, use_title},
     },
 };
@@ -69,10 +68,10 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                     if let Some(problem) = samples.result.error.clone() {
                         <ProblemAlert title={t!(samples_not_read)} {problem} on_retry={samples.reload.clone()} />
                     }
-                    if !track.restored.is_empty() {
-                        <Chart lines={job_lines(&track)} label={t!(chart_label, what = name)} heading="h2" testid="history-chart" />
+                    if track.restored.len() >= POINTS {
+                        <Chart lines={job_lines(&track, job.target.kind)} label={t!(chart_label, what = name)} heading="h2" testid="history-chart" />
                     } else if samples.result.value().is_some() {
-                        <p class="note">{ t!(no_samples_kept) }</p>
+                        <p class="note" data-testid="no-chart">{ t!(no_samples_kept) }</p>
                     }
                 </div>
             </section>
@@ -85,15 +84,15 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                         { fact(t!(file), html! { { job.source.archive.clone() } }) }
                         { fact(t!(to_head), html! { <span class="mono">{ target(&job) }</span> }) }
                         { fact(t!(user), html! { { job.user.clone() } }) }
-                        { fact(t!(started), html! { { job.started_at.map(clock::date_time).unwrap_or_default() } }) }
-                        { fact(t!(ended), html! { { job.finished_at.map(clock::date_time).unwrap_or_default() } }) }
+                        { fact(t!(started), html! { if let Some(at) = job.started_at { <When {at} /> } }) }
+                        { fact(t!(ended), html! { if let Some(at) = job.finished_at { <When {at} /> } }) }
                         { fact(t!(parallel_fetches), html! { { job.parallel } }) }
                         if job.simulate_latency_ms > 0 {
                             { fact(t!(simulate_latency), html! { { format!("{} ms", job.simulate_latency_ms) } }) }
                         }
                         { fact(t!(size), html! { { format::bytes(job.progress.bytes_total) } }) }
                         { fact(t!(fact_read), html! { { format::bytes(job.progress.encoded_bytes_read) } }) }
-                        { fact(t!(fact_written), html! { { format::bytes(job.progress.bytes_written) } }) }
+                        { fact(written_word(&job), html! { { format::bytes(job.progress.bytes_written) } }) }
                         { fact(t!(fact_zero), html! { { format::bytes(job.progress.zero_bytes) } }) }
                         { fact(t!(machine), html! { <>{ found.machine_text.clone() }{ " " }<span class="mono faint">{ found.machine.clone() }</span></> }) }
                         { fact(t!(samples), html! { { format::integer(found.samples) } }) }

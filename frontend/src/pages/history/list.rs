@@ -8,13 +8,13 @@ use yew_router::prelude::*;
 
 use super::DatabaseBanner;
 use crate::{
-    api, clock,
+    api,
     model::format,
     pages::jobs::{target, title},
     route::Route,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton, StaleNote, Word,
+        Empty, Icon, ProblemAlert, Skeleton, StaleNote, When, Word,
         hooks::{use_load, use_query, use_title},
         state::job_look,
         toast::use_toast,
@@ -123,7 +123,7 @@ pub fn history_page() -> Html {
                         <div class="scroll-x" tabindex="0" role="region" aria-label={t!(restores_table)}>
                             <table class={classes!("table", "history", stale.then_some("stale"))}>
                                 <thead><tr>
-                                    <th scope="col">{ t!(ended) }</th><th scope="col">{ t!(restore) }</th><th scope="col">{ t!(store) }</th><th scope="col">{ t!(state) }</th>
+                                    <th scope="col" aria-sort="descending">{ t!(requested) }</th><th scope="col">{ t!(restore) }</th><th scope="col">{ t!(store) }</th><th scope="col">{ t!(state) }</th>
                                     <th scope="col" class="num">{ t!(size) }</th><th scope="col" class="num">{ t!(duration) }</th><th scope="col" class="num">{ t!(rate) }</th><th scope="col">{ t!(to_head) }</th><th scope="col">{ t!(user) }</th>
                                 </tr></thead>
                                 <tbody>{ for first.items.iter().chain(&more.0).map(|item| html! { <Row key={item.job.id.to_string()} item={item.clone()} /> }) }</tbody>
@@ -163,10 +163,10 @@ fn row(props: &RowProps) -> Html {
     let figure = |known: bool, text: String| if known { text } else { "–".to_owned() };
     html! {
         <tr class="row-link" {onclick} data-testid="history-row" data-job={job.id.to_string()}>
-            <td class="soft">{ job.finished_at.map_or_else(|| "–".to_owned(), clock::date_time) }</td>
-            <th scope="row"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
-            <td><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
-            <td><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>
+            <td class="soft c-when"><When at={job.created_at} /></td>
+            <th scope="row" class="c-what"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
+            <td class="c-store"><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
+            <td class="c-state"><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>
             <td class="num">{ format::bytes(job.progress.bytes_total) }</td>
             <td class="num">{ figure(totals.duration_ns > 0, format::duration_ns(totals.duration_ns)) }</td>
             <td class="num">{ figure(totals.rate_bytes_per_s > 0, format::rate(totals.rate_bytes_per_s as f64)) }</td>

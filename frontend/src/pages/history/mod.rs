@@ -14,7 +14,7 @@ use crate::{
     clock,
     live::{topic, use_topics},
     model::format,
-    t,
+    t, tn,
     ui::Icon,
 };
 
@@ -54,9 +54,10 @@ fn detail(health: &Health) -> String {
         .as_ref()
         .map(|r| format!("{r}."))
         .unwrap_or_default();
-    let waits = t!(
+    let waits = tn!(
+        health.spool.rows,
+        spool_waits_one,
         spool_waits,
-        rows = format::integer(health.spool.rows),
         bytes = format::bytes(health.spool.bytes)
     );
     format!("{reason} {since} {waits}").trim().to_owned()

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fleethold_api_types::{Job, JobState};
+use fleethold_api_types::{Job, JobState, TargetKind};
 use wasm_bindgen_futures::spawn_local;
 use yew::prelude::*;
 use yew_router::prelude::*;
@@ -20,14 +20,23 @@ use crate::{
     ui::JobBadge,
 };
 
-/// The lines of a job's chart.
-pub fn job_lines(track: &Track) -> Vec<Line> {
+/// Points below which a chart is no line.
+pub const POINTS: usize = 2;
+/// An ended job that ran for less may have left no two points.
+const TOO_SHORT_NS: u64 = 1_500_000_000;
+
+/// The lines of a job's chart. What is restored to nowhere is checked, not written.
+pub fn job_lines(track: &Track, kind: TargetKind) -> Vec<Line> {
+    let written = match kind {
+        TargetKind::Null => t!(line_checked),
+        TargetKind::File | TargetKind::Device => t!(line_written),
+    };
     let mut restored = Line::new(t!(line_restored), track.restored.clone(), 0);
     restored.filled = true;
     let mut lines = vec![
         restored,
         Line::new(t!(line_read), track.read.clone(), 1),
-        Line::new(t!(line_written), track.written.clone(), 2),
+        Line::new(written, track.written.clone(), 2),
     ];
     for line in &mut lines {
         line.gap_s = track.gap_s;
@@ -55,7 +64,10 @@ pub fn job_card(props: &CardProps) -> Html {
     let name = super::title(job);
     let heading = format!("job-{}", job.id);
     use_backfill(job);
-    let chart = job.state == JobState::Running || !props.followed.track.restored.is_empty();
+    let points = props.followed.track.restored.len();
+    let chart = job.state == JobState::Running || points >= POINTS;
+    // of a longer job the samples are only not here yet
+    let too_short = job.state.is_final() && !chart && job.progress.elapsed_ns < TOO_SHORT_NS;
     html! {
         <article class="panel" aria-labelledby={heading.clone()} data-testid="job-card" data-job={job.id.to_string()}>
             <header class="job-head">
@@ -86,7 +98,9 @@ pub fn job_card(props: &CardProps) -> Html {
                     <Outcome job={job.clone()} />
                 }
                 if chart {
-                    <Chart lines={job_lines(&props.followed.track)} label={t!(chart_label, what = name)} size={if props.full { "tall" } else { "low" }} full={props.full} testid="job-chart" />
+                    <Chart lines={job_lines(&props.followed.track, job.target.kind)} label={t!(chart_label, what = name)} size={if props.full { "tall" } else { "low" }} full={props.full} testid="job-chart" />
+                } else if too_short {
+                    <p class="note" data-testid="no-chart">{ t!(no_samples_kept) }</p>
                 }
                 { props.children.clone() }
             </div>
@@ -101,7 +115,7 @@ fn from_to(job: &Job) -> Html {
         <>
             <Link<Route> to={Route::Store { name: job.source.store.clone() }}>{ job.source.store.clone() }</Link<Route>>
             { ", " }{ t!(snapshot_of, snapshot = snapshot) }{ ", " }{ t!(to) }{ " " }<span class="mono">{ super::target(job) }</span>
-            { ", " }{ t!(started_at, at = clock::time(when), user = job.user) }
+            { ", " }<span title={clock::both_zones(when)} data-testid="job-started">{ t!(started_at, at = clock::date_time(when), user = job.user) }</span>
         </>
     }
 }

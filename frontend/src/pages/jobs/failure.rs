@@ -57,7 +57,7 @@ pub fn failure(props: &FailureProps) -> Html {
 }
 
 /// A heading for the codes a person meets; the sentence below says the rest.
-fn cause(code: &str) -> &'static str {
+pub(super) fn cause(code: &str) -> &'static str {
     match code {
         c if c.contains("digest") => t!(cause_digest),
         c if c.contains("not-found") || c.contains("missing") => t!(cause_missing),

@@ -10,8 +10,8 @@ use web_sys::{Element, HtmlInputElement};
 use yew::prelude::*;
 
 use crate::{
-    api,
-    model::load::Problem,
+    api, clock,
+    model::{format, load::Problem},
     t,
     ui::{Icon, ProblemAlert, download, toast::use_toast},
 };
@@ -101,7 +101,7 @@ pub(super) fn log_tail(props: &LogProps) -> Html {
     html! {
         <section aria-label={t!(log)}>
             <div class="split">
-                <h3>{ t!(log) }</h3>
+                <h3 title={t!(zone_rule)}>{ t!(log) }</h3>
                 <div class="cluster">
                     <label class="check"><input type="checkbox" checked={*follow} onchange={on_follow} /><span>{ t!(follow) }</span></label>
                     <button type="button" class="btn btn-quiet" onclick={save} disabled={log.lines.is_empty()}><Icon name="save" small=true />{ t!(download) }</button>
@@ -111,12 +111,20 @@ pub(super) fn log_tail(props: &LogProps) -> Html {
                 <ProblemAlert title={t!(log_not_read)} problem={problem.clone()} />
             }
             <pre class="well log" tabindex="0" ref={well} aria-label={t!(log)} data-testid="job-log">
-                { for log.lines.iter().map(|line| html! { <span key={line.n} class={class(&line.text)}>{ format!("{}\n", line.text) }</span> }) }
+                { for log.lines.iter().map(|line| html! { <span key={line.n} class={class(&line.text)}>{ shown(&line.text) }</span> }) }
                 if log.lines.is_empty() && log.problem.is_none() {
                     <span class="lt">{ t!(no_lines) }</span>
                 }
             </pre>
         </section>
+    }
+}
+
+/// The line with its time on the viewer's clock, like every other time of the job.
+fn shown(text: &str) -> String {
+    match format::log_stamp(text) {
+        Some((at, rest)) => format!("{}: {rest}\n", clock::date_time(at)),
+        None => format!("{text}\n"),
     }
 }
 

@@ -2,13 +2,15 @@
 
 mod card;
 mod confirm;
+mod failed;
 mod failure;
+mod finished;
 mod log;
 mod overview;
 mod progress;
 mod single;
 
-pub use card::{JobCard, job_lines};
+pub use card::{JobCard, POINTS, job_lines};
 pub use failure::Failure;
 pub use overview::JobsPage;
 pub use single::{JobPage, Outcome};
@@ -26,6 +28,14 @@ pub fn title(job: &Job) -> String {
         .or_else(|| archive.strip_suffix(".didx"))
         .unwrap_or(archive);
     format!("{group} {stem}")
+}
+
+/// What became of the bytes: those for nowhere were checked, not written.
+pub fn written_word(job: &Job) -> &'static str {
+    match job.target.kind {
+        TargetKind::Null => t!(fact_checked),
+        TargetKind::File | TargetKind::Device => t!(fact_written),
+    }
 }
 
 /// Where the bytes go, in words.

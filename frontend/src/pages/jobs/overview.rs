@@ -1,10 +1,13 @@
 //! All jobs: failed lately, running, queued; what ended stands at the side.
 
-use fleethold_api_types::JobState;
+use std::{collections::BTreeSet, rc::Rc};
+
+use fleethold_api_types::{Job, JobState};
+use uuid::Uuid;
 use yew::prelude::*;
 use yew_router::prelude::*;
 
-use super::JobCard;
+use super::{JobCard, failed::Failed, finished::Finished};
 use crate::{
     api,
     app::use_app,
@@ -15,9 +18,8 @@ use crate::{
     route::Route,
     t,
     ui::{
-        Bar, Empty, Icon, Skeleton, Word,
-        hooks::{use_load, use_title},
-        state::job_look,
+        Bar, Empty, Icon, Skeleton,
+        hooks::{use_load, use_tick, use_title},
     },
 };
 
@@ -30,7 +32,10 @@ pub fn jobs_page() -> Html {
     let app = use_app();
     use_title(t!(nav_jobs));
     use_topics(&app.live, topic::JOBS | topic::SERVER);
+    // ages grow although nothing happens
+    use_tick(30_000);
     let about = use_load((), |()| api::about());
+    let dismissed = use_state(super::failed::dismissed);
     let state = app.live.read();
     let (known, total) = (state.jobs_known, state.total.clone());
     let all: Vec<Followed> = state.jobs.values().rev().cloned().collect();
@@ -41,22 +46,36 @@ pub fn jobs_page() -> Html {
             .finished_at
             .is_none_or(|at| clock::seconds_since(at) < FRESH_S)
     };
-    let failed: Vec<_> = of(JobState::Failed)
-        .chain(of(JobState::Interrupted))
-        .filter(fresh)
-        .take(3)
-        .cloned()
-        .collect();
     let running: Vec<_> = of(JobState::Running).cloned().collect();
     let queued: Vec<_> = of(JobState::Queued).cloned().collect();
     let mut ended: Vec<_> = all.iter().filter(|f| f.job.state.is_final()).cloned().collect();
     ended.sort_by_key(|f| std::cmp::Reverse(f.job.finished_at));
-    ended.truncate(12);
     // nothing runs: what ended last is what one came to see
-    let idle = failed.is_empty() && running.is_empty() && queued.is_empty();
+    let idle = running.is_empty() && queued.is_empty();
     let newest: Vec<_> = ended.first().filter(|_| idle).cloned().into_iter().collect();
+    let failures: Vec<Rc<Job>> = ended
+        .iter()
+        .filter(|f| matches!(f.job.state, JobState::Failed | JobState::Interrupted))
+        .filter(fresh)
+        .map(|f| f.job.clone())
+        .collect();
+    let failed = failures.len();
+    let shown: Vec<Rc<Job>> = failures
+        .into_iter()
+        .filter(|job| !dismissed.contains(&job.id) && newest.iter().all(|f| f.job.id != job.id))
+        .collect();
+    let finished: Vec<Rc<Job>> = ended.iter().take(12).map(|f| f.job.clone()).collect();
+    let on_dismiss = {
+        let dismissed = dismissed.clone();
+        Callback::from(move |id: Uuid| {
+            let mut next: BTreeSet<Uuid> = (*dismissed).clone();
+            next.insert(id);
+            super::failed::keep_dismissed(&next);
+            dismissed.set(next);
+        })
+    };
     let rate: f64 = running.iter().map(|f| f.track.rate()).sum();
-    let memory: u64 = running.iter().map(|f| f.job.progress.memory_bytes).sum();
+    let memory = budget_used(running.iter().map(|f| &*f.job));
     let budget = about.result.value().map(|a| a.memory_bytes);
     let quiet = idle && newest.is_empty();
     html! {
@@ -68,16 +87,16 @@ pub fn jobs_page() -> Html {
                 <div class="stat"><span class="k">{ t!(restoring_now) }</span><span class="v">{ format::mib_figure(rate * MIB) }{ " " }<small>{ "MiB/s" }</small></span><span class="d">{ t!(all_jobs_together) }</span></div>
                 <div class="stat">
                     <span class="k">{ t!(memory_budget) }</span>
-                    <span class="v">{ format::bytes(memory) }{ " " }<small>{ budget.map(|b| t!(of_total, total = format::bytes(b))) }</small></span>
+                    <span class="v" data-testid="jobs-memory">{ format::bytes(memory) }{ " " }<small>{ budget.map(|b| t!(of_total, total = format::bytes(b))) }</small></span>
                     <Bar ratio={budget.map_or(0.0, |b| format::ratio(memory, b))} />
                 </div>
-                <div class="stat"><span class="k" data-state="running"><Icon name="run" />{ t!(job_running) }</span><span class="v" data-testid="jobs-running">{ running.len() }</span></div>
-                <div class="stat"><span class="k"><Icon name="queue" />{ t!(job_queued) }</span><span class="v">{ queued.len() }</span></div>
-                <div class="stat"><span class="k" data-state={(!failed.is_empty()).then_some("error")}><Icon name="error" />{ t!(job_failed) }</span><span class="v">{ failed.len() }</span><span class="d">{ t!(last_hour) }</span></div>
+                <div class="stat"><span class="k" data-state="running"><Icon name="run" />{ t!(job_running) }</span><span class="v" data-testid="jobs-running">{ format::integer(running.len() as u64) }</span></div>
+                <div class="stat"><span class="k"><Icon name="queue" />{ t!(job_queued) }</span><span class="v">{ format::integer(queued.len() as u64) }</span></div>
+                <div class="stat"><span class="k" data-state={(failed > 0).then_some("error")}><Icon name="error" />{ t!(job_failed) }</span><span class="v">{ format::integer(failed as u64) }</span><span class="d">{ t!(last_hour) }</span></div>
             </div>
             <div class="jobs-cols">
                 <div class="stack">
-                    { for failed.iter().map(card) }
+                    <Failed jobs={shown} {on_dismiss} />
                     if running.len() > 1 {
                         <section class="panel"><div class="panel-body chart-panel-body">
                             <Chart lines={total_lines(&total)} label={t!(total_label)} title={t!(all_jobs)} heading="h2" size="mid" testid="jobs-total-chart" />
@@ -95,17 +114,7 @@ pub fn jobs_page() -> Html {
                         <section class="panel"><Skeleton label={t!(loading)} lines=4 /></section>
                     }
                 </div>
-                <aside class="stack" aria-label={t!(finished)}>
-                    <section class="panel">
-                        <div class="panel-head"><h2>{ t!(finished) }{ " " }<small>{ t!(lately) }</small></h2><Link<Route> to={Route::History}>{ t!(all_history) }</Link<Route>></div>
-                        <div class="panel-body">
-                            <ol class="queue">{ for ended.iter().map(finished) }</ol>
-                            if ended.is_empty() {
-                                <p class="note">{ t!(none_yet) }</p>
-                            }
-                        </div>
-                    </section>
-                </aside>
+                <Finished jobs={finished} />
             </div>
         </>
     }
@@ -121,26 +130,54 @@ fn total_lines(total: &std::rc::Rc<crate::model::series::Series>) -> Vec<Line> {
     vec![line]
 }
 
-fn finished(followed: &Followed) -> Html {
-    let job = &followed.job;
-    let look = job_look(job.state);
-    let note = match (&job.error, &job.totals) {
-        (Some(error), _) => error.message.clone(),
-        (None, Some(totals)) if job.state == JobState::Ok => {
-            t!(
-                took,
-                time = format::duration_ns(totals.duration_ns),
-                rate = format::rate(totals.rate_bytes_per_s as f64)
-            )
+/// The memory in use now. All jobs share one budget and each reports the use of all: the figures are one figure.
+fn budget_used<'a>(running: impl Iterator<Item = &'a Job>) -> u64 {
+    running.map(|job| job.progress.memory_bytes).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleethold_api_types::{JobProgress, RestoreSource, RestoreTarget, TargetKind};
+
+    fn job(memory_bytes: u64) -> Job {
+        Job {
+            id: Uuid::nil(),
+            upid: String::new(),
+            source: RestoreSource {
+                store: "golden".into(),
+                ns: String::new(),
+                snapshot: "vm/100/2024-05-01T10:00:00Z".into(),
+                archive: "drive-scsi0.img.fidx".into(),
+            },
+            target: RestoreTarget {
+                kind: TargetKind::Null,
+                path: None,
+                overwrite: false,
+                is_zero: false,
+            },
+            parallel: 1,
+            simulate_latency_ms: 0,
+            crypt_mode: None,
+            user: "admin@pbs".into(),
+            state: JobState::Running,
+            waits_for: None,
+            progress: JobProgress {
+                memory_bytes,
+                ..JobProgress::default()
+            },
+            created_at: time::OffsetDateTime::UNIX_EPOCH,
+            started_at: None,
+            finished_at: None,
+            error: None,
+            totals: None,
         }
-        _ => look.word.to_owned(),
-    };
-    html! {
-        <li key={job.id.to_string()}>
-            <Word {look} text="" title={look.word} />
-            <span class="t"><span class="vh">{ look.word }{ ": " }</span><Link<Route> to={Route::Job { id: job.id }} classes="plain">{ super::title(job) }</Link<Route>></span>
-            <span class="n">{ format::bytes(job.progress.bytes_total) }</span>
-            <small>{ note }</small>
-        </li>
+    }
+
+    #[test]
+    fn the_shared_budget_is_counted_once() {
+        let jobs = [job(300 << 20), job(310 << 20), job(0)];
+        assert_eq!(budget_used(jobs.iter()), 310 << 20);
+        assert_eq!(budget_used([].iter()), 0);
     }
 }

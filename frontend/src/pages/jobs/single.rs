@@ -100,7 +100,7 @@ fn facts(props: &FactsProps) -> Html {
             { fact(t!(fact_chunks), of(p.chunks_done, p.chunks_total)) }
             { fact(t!(fact_fetched), of(p.chunks_fetched, p.chunks_distinct)) }
             { fact(t!(fact_read), format::bytes(p.encoded_bytes_read)) }
-            { fact(t!(fact_written), format::bytes(p.bytes_written)) }
+            { fact(super::written_word(job), format::bytes(p.bytes_written)) }
             { fact(t!(fact_zero), format::bytes(p.zero_bytes)) }
             { fact(t!(fact_reused), format::integer(p.chunks_duplicate)) }
             if p.chunks_refetched > 0 {

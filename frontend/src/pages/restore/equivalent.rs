@@ -6,7 +6,7 @@ use fleethold_api_types::CreateRestore;
 use yew::prelude::*;
 
 use crate::{
-    model::command::{self, Piece},
+    model::command::{self, Around, Piece},
     t,
     ui::CopyButton,
 };
@@ -16,17 +16,13 @@ use crate::{
 pub(super) struct EquivalentProps {
     /// The request.
     pub request: Rc<CreateRestore>,
-    /// First restore root, for absolute targets on the command line.
-    pub root: Option<String>,
-    /// Name of the key file.
-    pub key_file: Option<String>,
+    /// What the commands need beside it.
+    pub around: Around,
 }
 
 impl PartialEq for EquivalentProps {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.request, &other.request)
-            && self.root == other.root
-            && self.key_file == other.key_file
+        Rc::ptr_eq(&self.request, &other.request) && self.around == other.around
     }
 }
 
@@ -34,14 +30,10 @@ impl PartialEq for EquivalentProps {
 #[component(Equivalent)]
 pub(super) fn equivalent(props: &EquivalentProps) -> Html {
     let curl = use_state(|| false);
-    let key_file = props.key_file.as_deref();
     let pieces: Vec<Piece> = if *curl {
-        let origin = web_sys::window()
-            .and_then(|w| w.location().origin().ok())
-            .unwrap_or_default();
-        command::curl(&props.request, &origin, key_file)
+        command::curl(&props.request, &props.around)
     } else {
-        command::command_line(&props.request, props.root.as_deref(), key_file)
+        command::command_line(&props.request, &props.around)
     };
     let tab = |is_curl: bool, word: &'static str| {
         let on = *curl == is_curl;
@@ -67,7 +59,7 @@ pub(super) fn equivalent(props: &EquivalentProps) -> Html {
                 <div class="tabs" role="tablist" aria-label={t!(equivalent)}>{ tab(false, t!(command_line)) }{ tab(true, "curl") }</div>
                 <CopyButton text={command::joined(&pieces)} />
             </div>
-            <pre class="well wrap" id="eqv" role="tabpanel" aria-labelledby={if *curl { "tab-curl" } else { "tab-cli" }} tabindex="0" data-testid="restore-command"><span class="p">{ "$ " }</span>{ for pieces.iter().map(|p| if p.chosen { html! { <span class="a">{ p.text.clone() }</span> } } else { html! { { p.text.clone() } } }) }</pre>
+            <pre class="well wrap" id="eqv" role="tabpanel" aria-labelledby={if *curl { "tab-curl" } else { "tab-cli" }} tabindex="0" data-testid="restore-command">if !*curl { <span class="p">{ "$ " }</span> }{ for pieces.iter().map(|p| if p.chosen { html! { <span class="a">{ p.text.clone() }</span> } } else { html! { { p.text.clone() } } }) }</pre>
         </div>
     }
 }

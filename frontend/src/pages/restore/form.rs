@@ -10,7 +10,10 @@ use super::Form;
 use crate::{
     model::format,
     t,
-    ui::key_fields::{Key, KeyFields},
+    ui::{
+        Fingerprint,
+        key_fields::{Key, KeyFields},
+    },
 };
 
 /// Props of [`Fields`].
@@ -72,7 +75,7 @@ pub(super) fn fields(props: &FieldsProps) -> Html {
             if key {
                 <KeyFields value={form.key.clone()} on_change={on_key} required={props.encrypted} />
                 if let Some(fingerprint) = &props.signed {
-                    <p class="note">{ t!(key_fingerprint) }{ ": " }<span class="mono">{ fingerprint.clone() }</span></p>
+                    <p class="note">{ t!(key_fingerprint) }{ ": " }<Fingerprint value={fingerprint.clone()} /></p>
                 }
             }
             <Pace form={form.clone()} about={props.about.clone()} />
@@ -148,6 +151,7 @@ fn target(props: &PartProps) -> Html {
             });
         }
     };
+    let path_problem = form.path_problem(&roots);
     html! {
         <div class="two target">
             <div class="field">
@@ -168,10 +172,12 @@ fn target(props: &PartProps) -> Html {
                 </small>
             </div>
             if form.kind == TargetKind::File {
-                <div class="field">
+                <div class="field" data-invalid={path_problem.is_some().then_some("")}>
                     <label for="target">{ t!(path) }</label>
-                    <input class="input mono" id="target" value={form.path.clone()} oninput={on_path} autocomplete="off" spellcheck="false" required=true data-testid="restore-target-path" />
-                    <small>{ roots.first().map(|root| t!(below_root, root = root)).unwrap_or_default() }</small>
+                    <input class="input mono" id="target" aria-invalid={path_problem.is_some().to_string()} aria-describedby="target-note" value={form.path.clone()} oninput={on_path} autocomplete="off" spellcheck="false" required=true data-testid="restore-target-path" />
+                    <small id="target-note" data-testid="restore-target-note">
+                        { path_problem.or_else(|| roots.first().map(|root| t!(below_root, root = root))).unwrap_or_default() }
+                    </small>
                 </div>
             }
             if form.kind == TargetKind::Device {

@@ -3,10 +3,13 @@
 mod equivalent;
 mod form;
 mod plan;
+mod request;
+
+pub use request::Form;
 
 use std::rc::Rc;
 
-use fleethold_api_types::{CreateRestore, RestoreSource, RestoreTarget, SnapshotEntry, TargetKind};
+use fleethold_api_types::{RestoreSource, SnapshotEntry};
 use wasm_bindgen_futures::spawn_local;
 use yew::prelude::*;
 use yew_router::prelude::*;
@@ -14,10 +17,11 @@ use yew_router::prelude::*;
 use crate::{
     api,
     app::use_app,
-    model::{format, load::Problem},
+    live::{topic, use_topics},
+    model::{command::Around, format, load::Problem},
     route::Route,
     t,
-    ui::{Dialog, Icon, ProblemAlert, hooks::use_load, key_fields::Key, toast::use_toast},
+    ui::{Dialog, Icon, ProblemAlert, hooks::use_load, toast::use_toast},
 };
 
 /// Props of [`RestoreDialog`].
@@ -37,114 +41,30 @@ pub struct RestoreProps {
     pub on_close: Callback<()>,
 }
 
-/// What the form holds; the file is in the address.
-#[derive(Clone, PartialEq)]
-pub struct Form {
-    /// Kind of target.
-    pub kind: TargetKind,
-    /// Path of a file, relative to the first restore root or absolute.
-    pub path: String,
-    /// Path of a device.
-    pub device: String,
-    /// Fetches outstanding; empty for the server's default.
-    pub parallel: String,
-    /// Compute the SHA-256.
-    pub sha256: bool,
-    /// Replace an existing file.
-    pub overwrite: bool,
-    /// Added latency in milliseconds; empty for none.
-    pub latency_ms: String,
-    /// Key.
-    pub key: Key,
-}
-
-impl Form {
-    fn new(snapshot: &str, file: &str) -> Self {
-        Self {
-            kind: TargetKind::File,
-            path: suggested_path(snapshot, file),
-            device: String::new(),
-            parallel: String::new(),
-            sha256: false,
-            overwrite: false,
-            latency_ms: String::new(),
-            key: Key::default(),
-        }
-    }
-
-    /// The request this form stands for.
-    pub fn request(&self, source: RestoreSource) -> CreateRestore {
-        CreateRestore {
-            source,
-            target: RestoreTarget {
-                kind: self.kind,
-                path: match self.kind {
-                    TargetKind::File => Some(self.path.trim().to_owned()),
-                    TargetKind::Device => Some(self.device.clone()),
-                    TargetKind::Null => None,
-                },
-                overwrite: self.overwrite && self.kind == TargetKind::File,
-                is_zero: false,
-            },
-            parallel: self.parallel.parse().ok(),
-            sha256: self.sha256,
-            key: self.key.text(),
-            key_password: self.key.password(),
-            simulate_latency_ms: self.latency_ms.parse().unwrap_or(0),
-        }
-    }
-
-    /// What keeps it from being started, in words.
-    pub fn obstacle(&self, encrypted: bool) -> Option<&'static str> {
-        let number = |text: &str, most: u32| text.is_empty() || text.parse::<u32>().is_ok_and(|n| n <= most);
-        if encrypted && self.key.text.is_empty() {
-            Some(t!(needs_key))
-        } else if self.kind == TargetKind::File && self.path.trim().is_empty() {
-            Some(t!(needs_path))
-        } else if self.kind == TargetKind::Device && self.device.is_empty() {
-            Some(t!(needs_device))
-        } else if !number(&self.parallel, 1024) || self.parallel == "0" {
-            Some(t!(bad_parallel))
-        } else if !number(&self.latency_ms, 10_000) {
-            Some(t!(bad_latency))
-        } else {
-            None
-        }
-    }
-}
-
-/// `vm/100/2024-05-01T10:00:00Z`, `drive-scsi0.img.fidx` → `vm-100-20240501T100000Z-drive-scsi0.img`.
-fn suggested_path(snapshot: &str, file: &str) -> String {
-    let (group, time) = snapshot.rsplit_once('/').unwrap_or((snapshot, ""));
-    let stem = file
-        .strip_suffix(".fidx")
-        .or_else(|| file.strip_suffix(".didx"))
-        .unwrap_or(file);
-    format!(
-        "{}-{}-{stem}",
-        group.replace('/', "-"),
-        time.replace(['-', ':'], "")
-    )
-}
-
 /// The dialog.
 #[component(RestoreDialog)]
 pub fn restore_dialog(props: &RestoreProps) -> Html {
     let app = use_app();
+    // the store's path comes with the fleet
+    use_topics(&app.live, topic::FLEET);
     let toast = use_toast();
     let navigator = use_navigator();
-    let form = use_state(|| Form::new(&props.entry.snapshot, &props.file));
+    let of = format!(
+        "{} {} {} {}",
+        app.session.user, props.store, props.ns, props.entry.snapshot
+    );
+    let form =
+        use_state(|| request::kept(&of).unwrap_or_else(|| Form::new(&props.entry.snapshot, &props.file)));
+    use_effect_with((of, (*form).clone()), |(of, form)| request::keep(of, form));
     let busy = use_state(|| false);
     let problem = use_state(|| None::<Rc<Problem>>);
     let about = use_load((), |()| api::about());
-    // another file gets its own suggestion; everything else stays
     use_effect_with(props.file.clone(), {
         let (form, snapshot) = (form.clone(), props.entry.snapshot.clone());
         move |file| {
-            form.set(Form {
-                path: suggested_path(&snapshot, file),
-                ..(*form).clone()
-            })
+            if form.file != *file {
+                form.set(form.for_file(&snapshot, file));
+            }
         }
     });
     let file = props.entry.files.iter().find(|f| f.name == props.file);
@@ -156,7 +76,18 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
         archive: props.file.clone(),
     };
     let request = Rc::new(form.request(source));
-    let obstacle = form.obstacle(encrypted);
+    let waits_for_key = encrypted && form.key.text.is_empty();
+    let plan = plan::use_plan(plan::PlanInput::of(&request), waits_for_key);
+    let about = about.result.value().cloned();
+    let roots = about
+        .as_ref()
+        .map(|a| a.restore_roots.clone())
+        .unwrap_or_default();
+    // a plan of an earlier key says nothing of this one
+    let plan_failed = !waits_for_key && !plan.result.loading && plan.result.error.is_some();
+    let obstacle = form
+        .obstacle(encrypted, &roots)
+        .or_else(|| plan_failed.then(|| t!(plan_stops).to_owned()));
     let start = {
         let (request, busy, problem) = (request.clone(), busy.clone(), problem.clone());
         let live = app.live.clone();
@@ -167,6 +98,7 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
             spawn_local(async move {
                 match api::create_restore(&request).await {
                     Ok(job) => {
+                        request::forget();
                         let id = job.id;
                         live.put_job(job);
                         toast.ok(t!(restore_started));
@@ -182,6 +114,7 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
             });
         })
     };
+    let on_close = props.on_close.reform(|()| request::forget());
     let ready = obstacle.is_none() && !*busy;
     let onsubmit = {
         let start = start.clone();
@@ -194,15 +127,28 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
     };
     let footer = html! {
         <>
-            <span class="note grow" id="restore-note">{ obstacle.unwrap_or(t!(runs_on_server)) }</span>
-            <button type="button" class="btn" onclick={props.on_close.reform(|_: MouseEvent| ())}>{ t!(cancel) }</button>
+            <span class="note grow" id="restore-note">{ obstacle.unwrap_or_else(|| t!(runs_on_server).to_owned()) }</span>
+            <button type="button" class="btn" onclick={on_close.reform(|_: MouseEvent| ())}>{ t!(cancel) }</button>
             <button type="submit" form="restore-form" class="btn btn-primary" disabled={!ready} aria-describedby="restore-note" data-testid="restore-start">{ if *busy { t!(starting) } else { t!(start_restore) } }</button>
         </>
     };
-    let about = about.result.value().cloned();
-    let root = about.as_ref().and_then(|a| a.restore_roots.first().cloned());
+    let around = Around {
+        store_path: app
+            .live
+            .read()
+            .fleet
+            .get(&props.store)
+            .map(|row| row.path.clone())
+            .filter(|path| !path.is_empty()),
+        root: roots.first().cloned(),
+        key_file: (!form.key.file.is_empty()).then(|| form.key.file.clone()),
+        origin: web_sys::window()
+            .and_then(|w| w.location().origin().ok())
+            .unwrap_or_default(),
+        user: app.session.user.clone(),
+    };
     html! {
-        <Dialog title={t!(restore_from, store = props.store)} subtitle={t!(nothing_written)} on_close={props.on_close.clone()} {footer} testid="restore-dialog">
+        <Dialog title={t!(restore_from, store = props.store)} subtitle={t!(nothing_written)} on_close={on_close.clone()} {footer} testid="restore-dialog">
             <div class="restore">
                 <div class="restore-pick">
                     <FileList entry={props.entry.clone()} chosen={props.file.clone()} on_file={props.on_file.clone()} />
@@ -212,10 +158,10 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
                         <ProblemAlert title={t!(not_started)} problem={problem.clone()} />
                     }
                     <form::Fields form={form.clone()} about={about.clone()} {encrypted} signed={props.entry.key_fingerprint.clone()} />
-                    <plan::Plan request={plan::PlanInput::of(&request)} waits_for_key={encrypted && form.key.text.is_empty()} />
+                    <plan::Plan plan={plan.result.clone()} on_retry={plan.reload.clone()} {waits_for_key} kind={form.kind} />
                 </form>
             </div>
-            <equivalent::Equivalent {request} {root} key_file={(!form.key.file.is_empty()).then(|| form.key.file.clone())} />
+            <equivalent::Equivalent {request} {around} />
         </Dialog>
     }
 }
@@ -254,33 +200,5 @@ fn file_list(props: &FileListProps) -> Html {
             </fieldset>
             <p class="note">{ t!(checked_note) }</p>
         </>
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_suggested_path_is_one_flat_name() {
-        assert_eq!(
-            suggested_path("vm/100/2024-05-01T10:00:00Z", "drive-scsi0.img.fidx"),
-            "vm-100-20240501T100000Z-drive-scsi0.img"
-        );
-    }
-
-    #[test]
-    fn a_form_that_cannot_work_says_why() {
-        let mut form = Form::new("vm/1/2024-05-01T10:00:00Z", "a.img.fidx");
-        assert!(form.obstacle(false).is_none() && form.obstacle(true).is_some());
-        form.parallel = "0".into();
-        assert!(form.obstacle(false).is_some());
-        form.parallel = "8".into();
-        form.path = "  ".into();
-        assert!(form.obstacle(false).is_some());
-        form.kind = TargetKind::Null;
-        assert!(form.obstacle(false).is_none());
-        form.latency_ms = "20000".into();
-        assert!(form.obstacle(false).is_some());
     }
 }

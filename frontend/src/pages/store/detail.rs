@@ -5,10 +5,10 @@ use yew::prelude::*;
 
 use super::{key_dialog::KeyDialog, tree::snapshot_state};
 use crate::{
-    api, clock,
+    api,
     model::format,
     t,
-    ui::{CopyButton, Icon},
+    ui::{CopyButton, Fingerprint, Icon, When},
 };
 
 /// Props of [`Detail`].
@@ -55,13 +55,13 @@ pub(super) fn detail(props: &DetailProps) -> Html {
                     <div class="alert" data-state="warning"><Icon name="warn" /><p class="alert-h">{ t!(unfinished) }</p><p>{ t!(unfinished_text) }</p></div>
                 }
                 <dl class="facts left">
-                    { fact(t!(taken), Some(html! { { clock::date_time(entry.time) } })) }
+                    { fact(t!(taken), Some(html! { <When at={entry.time} snapshot=true /> })) }
                     { fact(t!(namespace), (!props.ns.is_empty()).then(|| html! { { props.ns.clone() } })) }
                     { fact(t!(size), entry.size_bytes.map(|n| html! { { format::bytes(n) } })) }
                     { fact(t!(owner), entry.owner.clone().map(|o| html! { { o } })) }
                     { fact(t!(notes), entry.notes.clone().map(|n| html! { <span class="notes">{ n }</span> })) }
                     { fact(t!(protected), Some(html! { { if entry.protected { t!(yes) } else { t!(no) } } })) }
-                    { fact(t!(key_fingerprint), entry.key_fingerprint.clone().map(|f| html! { <span class="mono">{ f }</span> })) }
+                    { fact(t!(key_fingerprint), entry.key_fingerprint.clone().map(|f| html! { <Fingerprint value={f} /> })) }
                 </dl>
                 <div class="scroll-x" tabindex="0" role="region" aria-label={t!(files)}>
                     <table class="table files">

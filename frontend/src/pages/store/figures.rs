@@ -8,8 +8,8 @@ use yew::prelude::*;
 use crate::{
     clock,
     model::format,
-    t,
-    ui::{Bar, Icon, bar::usage_level},
+    t, tn,
+    ui::{Bar, Icon, When, bar::usage_level},
 };
 
 /// Props of [`Figures`].
@@ -17,6 +17,10 @@ use crate::{
 pub(super) struct FiguresProps {
     /// The store.
     pub row: Rc<StoreRow>,
+    /// Goes to the next snapshot whose last verification failed.
+    pub on_failed: Callback<()>,
+    /// Is on the way there.
+    pub looking: bool,
 }
 
 /// Usage, counts, ages.
@@ -38,12 +42,12 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
             }
             <dl class="strip s5" aria-label={t!(figures)}>
                 { usage(row) }
-                <div class="stat"><dt>{ t!(groups) }</dt><dd class="v">{ count(row.groups) }</dd><dd class="d">{ row.namespaces.map(|n| t!(in_namespaces, n = n)) }</dd></div>
+                <div class="stat"><dt>{ t!(groups) }</dt><dd class="v">{ count(row.groups) }</dd><dd class="d">{ row.namespaces.map(|n| tn!(n, in_namespaces_one, in_namespaces)) }</dd></div>
                 <div class="stat"><dt>{ t!(snapshots) }</dt><dd class="v">{ count(row.snapshots) }</dd></div>
                 <div class="stat">
                     <dt>{ t!(last_backup) }</dt>
-                    <dd class="v">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
-                    <dd class="d">{ row.last_backup.map(clock::date_time) }</dd>
+                    <dd class="v nowrap">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
+                    <dd class="d">if let Some(at) = row.last_backup { <When {at} snapshot=true /> }</dd>
                 </div>
                 <div class="stat">
                     <dt class="k" data-state={(failed > 0).then_some("error")}>
@@ -53,6 +57,9 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
                         { t!(verify_failed) }
                     </dt>
                     <dd class="v">{ count(row.verify_failed) }</dd>
+                    if failed > 0 {
+                        <dd><button type="button" class="link" disabled={props.looking} onclick={props.on_failed.reform(|_: MouseEvent| ())} data-testid="show-failed">{ if props.looking { t!(looking).to_owned() } else { tn!(failed, show_failed_one, show_failed) } }</button></dd>
+                    }
                     <dd class="d">{ row.observed_at.map(|at| t!(observed, age = format::age(clock::seconds_since(at)))) }</dd>
                 </div>
             </dl>

@@ -1,6 +1,7 @@
 //! One store: its figures, what it holds, and the way to a restore.
 
 mod detail;
+mod failed;
 mod figures;
 mod key_dialog;
 mod tree;
@@ -9,8 +10,9 @@ pub use detail::is_archive;
 
 use std::rc::Rc;
 
-use fleethold_api_types::StoreRow;
+use fleethold_api_types::{SnapshotEntry, StoreRow, VerifyState};
 use wasm_bindgen_futures::spawn_local;
+use web_sys::Element;
 use yew::prelude::*;
 
 use crate::{
@@ -22,8 +24,9 @@ use crate::{
     pages::restore::RestoreDialog,
     t,
     ui::{
-        Empty, ProblemAlert, Skeleton, StoreBadge,
+        Empty, Icon, ProblemAlert, Skeleton, StoreBadge,
         hooks::{use_load, use_query, use_title},
+        toast::use_toast,
     },
 };
 
@@ -119,14 +122,27 @@ pub fn store_page(props: &StoreProps) -> Html {
         })
     };
     let entry = tree.0.snapshot(&ns, &snapshot).cloned();
+    let (looking, on_failed) = use_failed(&props.name, &row, &entry, &ns, on_snapshot.clone());
+    let details = use_node_ref();
+    let on_snapshot = use_bring_into_view(&details, &ns, &entry, on_snapshot);
+    let gone = entry.is_none()
+        && !snapshot.is_empty()
+        && namespaces
+            .result
+            .value()
+            .is_some_and(|list| tree.0.lacks(list, &ns, &snapshot));
+    let file_gone = entry
+        .as_ref()
+        .filter(|e| !restore.is_empty() && e.files.iter().all(|f| f.name != restore))
+        .map(|_| t!(file_gone, file = restore));
     html! {
         <>
-            <Head name={props.name.clone()} row={row.clone()} />
+            <Head name={props.name.clone()} row={row.clone()} on_failed={on_failed.clone()} />
             if let Some(problem) = missing {
                 <ProblemAlert title={t!(store_not_read, name = props.name)} {problem} on_retry={fetched.reload.clone()} />
             }
             if let Some(row) = row {
-                <figures::Figures {row} />
+                <figures::Figures {row} {on_failed} {looking} />
             }
             <div class="store-cols">
                 <section class="panel" aria-labelledby="content-h">
@@ -146,9 +162,15 @@ pub fn store_page(props: &StoreProps) -> Html {
                         <Skeleton label={t!(reading_content)} lines=6 />
                     }
                 </section>
-                <section class="panel" aria-labelledby="snap-h" data-testid="snapshot-detail">
+                <section class="panel details" aria-labelledby="snap-h" ref={details} data-testid="snapshot-detail">
+                    if let Some(text) = file_gone {
+                        <div class="alert" data-state="warning" role="alert"><Icon name="warn" /><p class="alert-h">{ text }</p></div>
+                    }
                     if let Some(entry) = &entry {
                         <detail::Detail store={props.name.clone()} ns={ns.clone()} entry={entry.clone()} on_restore={on_restore.clone()} />
+                    } else if gone {
+                        <h2 id="snap-h" class="vh">{ t!(snapshot) }</h2>
+                        <div class="alert" data-state="warning" role="alert" data-testid="snapshot-gone"><Icon name="warn" /><p class="alert-h">{ t!(snapshot_gone) }</p><p>{ t!(snapshot_gone_text, snapshot = snapshot) }</p></div>
                     } else {
                         <h2 id="snap-h" class="vh">{ t!(snapshot) }</h2>
                         <Empty icon="snap" title={t!(no_snapshot_chosen)} text={t!(no_snapshot_chosen_text)} />
@@ -166,6 +188,87 @@ pub fn store_page(props: &StoreProps) -> Html {
                 />
             }
         </>
+    }
+}
+
+/// The way to the next snapshot whose last verification failed, and whether it is being looked for.
+#[hook]
+fn use_failed(
+    store: &str,
+    row: &Option<Rc<StoreRow>>,
+    entry: &Option<SnapshotEntry>,
+    ns: &str,
+    on_snapshot: Callback<(String, String)>,
+) -> (bool, Callback<()>) {
+    let looking = use_state(|| false);
+    let toast = use_toast();
+    let expected = row.as_ref().and_then(|r| r.verify_failed).unwrap_or(0);
+    let after = entry
+        .as_ref()
+        .filter(|e| e.verify == Some(VerifyState::Failed))
+        .map(|e| (ns.to_owned(), e.snapshot.clone()));
+    let go = {
+        let (looking, store) = (looking.clone(), store.to_owned());
+        Callback::from(move |()| {
+            let (looking, store, after) = (looking.clone(), store.clone(), after.clone());
+            let (toast, on_snapshot) = (toast.clone(), on_snapshot.clone());
+            looking.set(true);
+            spawn_local(async move {
+                match failed::find(&store, after.as_ref(), expected).await {
+                    Ok(Some(place)) => on_snapshot.emit(place),
+                    Ok(None) => toast.error(t!(none_failed)),
+                    Err(problem) => toast.error(problem.detail),
+                }
+                looking.set(false);
+            });
+        })
+    };
+    (*looking, go)
+}
+
+/// A person who chooses a snapshot sees its details, also where they stand below the tree. Wraps the callback that
+/// chooses; what is shown without being chosen scrolls nothing.
+#[hook]
+fn use_bring_into_view(
+    details: &NodeRef,
+    ns: &str,
+    entry: &Option<SnapshotEntry>,
+    on_snapshot: Callback<(String, String)>,
+) -> Callback<(String, String)> {
+    let chosen = use_mut_ref(|| None::<(String, String)>);
+    let shown = entry.as_ref().map(|e| (ns.to_owned(), e.snapshot.clone()));
+    use_effect_with(shown.clone(), {
+        let (chosen, details) = (chosen.clone(), details.clone());
+        move |shown: &Option<(String, String)>| {
+            if shown.is_some() && *chosen.borrow() == *shown {
+                chosen.borrow_mut().take();
+                bring_into_view(&details);
+            }
+        }
+    });
+    let details = details.clone();
+    Callback::from(move |place: (String, String)| {
+        if shown.as_ref() == Some(&place) {
+            // shown already, by suggestion or from before: nothing will change
+            bring_into_view(&details);
+        } else {
+            *chosen.borrow_mut() = Some(place.clone());
+        }
+        on_snapshot.emit(place);
+    })
+}
+
+/// Scrolls only when the top of it is not on the screen, or at its lower edge.
+fn bring_into_view(details: &NodeRef) {
+    let height = web_sys::window()
+        .and_then(|w| w.inner_height().ok())
+        .and_then(|h| h.as_f64())
+        .unwrap_or(900.0);
+    if let Some(element) = details.cast::<Element>() {
+        let top = element.get_bounding_client_rect().top();
+        if top < 0.0 || top > height * 0.6 {
+            element.scroll_into_view();
+        }
     }
 }
 
@@ -205,6 +308,7 @@ fn use_fetching(store: &str, tree: &UseReducerHandle<TreeState>, also: Option<No
 struct HeadProps {
     name: String,
     row: Option<Rc<StoreRow>>,
+    on_failed: Callback<()>,
 }
 
 #[component(Head)]
@@ -220,7 +324,11 @@ fn head(props: &HeadProps) -> Html {
             if let Some(row) = &props.row {
                 <div class="cluster">
                     if let Some(reason) = &row.reason {
-                        <span class="soft">{ reason.clone() }</span>
+                        if row.verify_failed.is_some_and(|n| n > 0) {
+                            <button type="button" class="link" onclick={props.on_failed.reform(|_: MouseEvent| ())}>{ reason.clone() }</button>
+                        } else {
+                            <span class="soft">{ reason.clone() }</span>
+                        }
                     }
                     <StoreBadge state={row.state} />
                 </div>

@@ -10,7 +10,7 @@ use crate::{
         format,
         tree::{Fact, Line, Move, Node, Step, key_move},
     },
-    t,
+    t, tn,
     ui::{Empty, Icon, Word, hooks, state::Look},
 };
 
@@ -130,6 +130,10 @@ fn label(line: &Line) -> Html {
         Some(false) => html! { <Icon name="right" small=true /> },
         None => html! {},
     };
+    let title = match &line.fact {
+        Fact::Snapshot(entry) => Some(clock::both_zones(entry.time)),
+        _ => None,
+    };
     let (icon, text, note) = match (&line.node, &line.fact) {
         (Node::Namespace(ns), _) if ns.is_empty() => ("folder", t!(root_namespace).to_owned(), None),
         (Node::Namespace(ns), _) => ("folder", ns.clone(), None),
@@ -139,10 +143,10 @@ fn label(line: &Line) -> Html {
             entry.problem.clone().or_else(|| entry.notes.clone()),
         ),
         (Node::Snapshot(..), Fact::Snapshot(entry)) => {
-            ("snap", clock::date_time(entry.time), entry.notes.clone())
+            ("snap", clock::snapshot_time(entry.time), entry.notes.clone())
         }
         (Node::More(..), Fact::Count(n)) => {
-            ("dots", t!(more_snapshots, n = format::integer(*n as u64)), None)
+            ("dots", tn!(*n as u64, more_snapshots_one, more_snapshots), None)
         }
         (Node::Group(_, text) | Node::Snapshot(_, _, text) | Node::More(_, text), _) => {
             ("file", text.clone(), None)
@@ -150,7 +154,7 @@ fn label(line: &Line) -> Html {
     };
     html! {
         <span>
-            { arrow }<Icon name={icon} /><span class="t">{ text }</span>
+            { arrow }<Icon name={icon} /><span class="t" {title}>{ text }</span>
             if let Some(note) = note {
                 <span class="faint t">{ note }</span>
             }
@@ -179,7 +183,7 @@ fn fact(line: &Line) -> Html {
         <span>
             { match &line.fact {
                 Fact::Group(entry) => html! { { format::integer(entry.snapshots) } },
-                Fact::Count(n) if matches!(line.node, Node::Namespace(_)) => html! { { t!(n_groups, n = n) } },
+                Fact::Count(n) if matches!(line.node, Node::Namespace(_)) => html! { { tn!(*n as u64, n_groups_one, n_groups) } },
                 Fact::Snapshot(entry) => snapshot_state(entry),
                 Fact::Count(_) | Fact::None => html! {},
             } }

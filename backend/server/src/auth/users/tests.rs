@@ -64,14 +64,18 @@ fn a_user_from_beginning_to_end() {
 }
 
 #[test]
-fn another_process_is_seen_at_once() {
+fn another_process_is_seen_by_the_next_look_or_log_in() {
     let (directory, users) = store();
     let other = UserStore::open(directory.path()).unwrap();
     let ann = user("ann@pbs");
     other.add(&ann, "a good password", None).unwrap();
+    assert!(users.verify_password(&ann, "a good password").unwrap());
     assert!(users.is_active(&ann.clone().into()));
     other.set_enabled(&ann, false).unwrap();
-    assert!(!users.is_active(&ann.into()));
+    let ann = Authid::from(ann);
+    assert!(users.is_active(&ann), "no request looks at a file");
+    users.look();
+    assert!(!users.is_active(&ann));
 }
 
 #[test]
@@ -203,7 +207,13 @@ fn a_broken_file_keeps_the_last_good_users_and_is_not_written_over() {
         "user: ann@pbs\n\texpire -1\n",
     ] {
         std::fs::write(&file, broken).unwrap();
+        users.look();
         assert!(users.is_active(&ann.clone().into()), "{broken}");
+        let [_, (name, problem), _] = users.problems();
+        assert!(
+            name == "user.cfg" && problem.unwrap().contains("user.cfg: line 1"),
+            "{broken}"
+        );
         assert!(
             matches!(users.set_enabled(&ann, false), Err(UserError::Invalid { .. })),
             "{broken}"
@@ -232,12 +242,14 @@ fn sessions_end_with_the_password_the_user_and_for_good() {
     // The command line is another process.
     let shell = UserStore::open(directory.path()).unwrap();
     let good_from = shell.set_password(&ann, "a new password").unwrap();
+    users.look();
     assert!(users.session_ended(&ann, first) && !users.session_ended(&ann, good_from));
     let second = sign_in("a new password").unwrap();
     assert!(second >= good_from);
 
     shell.remove(&ann).unwrap();
     shell.add(&ann, "a good password", None).unwrap();
+    users.look();
     assert!(users.session_ended(&ann, first) && users.session_ended(&ann, second));
 
     let third = sign_in("a good password").unwrap();

@@ -11,6 +11,7 @@ use super::locate::on_store;
 use super::params::Params;
 use super::rights::Rights;
 use crate::auth::acl::Privileges;
+use crate::services::rights::FIGURES;
 use crate::state::AppState;
 
 /// Stores lie on file systems that are always there.
@@ -30,7 +31,7 @@ struct Item {
 }
 
 /// Rights that make a store appear in lists.
-pub(super) const VISIBLE: Privileges = Privileges::AUDIT.or(Privileges::BACKUP);
+pub(super) const VISIBLE: Privileges = FIGURES;
 
 /// All stores that the caller has to do with, from memory.
 pub(super) async fn list(caller: PbsCaller, state: Data<AppState>, params: Params) -> PbsResult {
@@ -99,7 +100,7 @@ pub(super) async fn status(
     let verbose = params.or("verbose", false)?;
     params.finish()?;
     let (rights, root) = (Rights::of(&state, &caller), Namespace::root());
-    let sizes = rights.on(&store, &root).any(VISIBLE);
+    let sizes = rights.figures_of(&store);
     if !sizes && !rights.anywhere_in(&store, VISIBLE.or(Privileges::READ)) {
         return Err(rights.refuse(&store, &root).await);
     }

@@ -102,17 +102,14 @@ pub(super) async fn decoded(
 ) -> PbsResult {
     let file = wanted(&state, &caller, &store, params).await?;
     let key = KeyText::default();
-    let Download {
-        mut stream, mut len, ..
-    } = content::download(&state.views, &state.engine, &state.work, file, key).await?;
+    let mut download = content::download(&state.views, &state.engine, &state.work, file, key).await?;
     // What is wrong from the first byte on is an error reply, not a broken stream.
-    let refused = |error: fleethold_restore::StreamAborted| PbsError::bad_request(error.reason);
-    let first = stream.next_piece().await.transpose().map_err(refused)?;
-    let second = if first.is_some() {
-        stream.next_piece().await.transpose().map_err(refused)?
-    } else {
-        None
+    let first = download.next_piece().await?;
+    let second = match first {
+        Some(_) => download.next_piece().await?,
+        None => None,
     };
+    let Download { stream, mut len, .. } = download;
     // A blob's length is known once it is decoded: a short one is here as a whole.
     if len.is_none() && second.is_none() {
         len = Some(first.as_ref().map_or(0, |piece| piece.len() as u64));

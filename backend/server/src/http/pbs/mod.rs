@@ -22,43 +22,46 @@ mod tasks;
 mod usage;
 mod version;
 
-use actix_web::HttpRequest;
-use actix_web::web::{self, ServiceConfig, get, post, put};
+use actix_web::http::StatusCode;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
 
+use super::methods::at;
 use envelope::PbsError;
 
 /// Registers the resources below `/api2/json`.
 pub fn configure(config: &mut ServiceConfig) {
-    let ticket = web::resource("/access/ticket")
-        .route(post().to(access::log_in))
-        .route(web::delete().to(access::log_out));
-    let store = web::scope("/admin/datastore")
-        .route("", get().to(datastore::list))
-        .route("/{store}/status", get().to(datastore::status))
-        .route("/{store}/namespace", get().to(namespaces::list))
-        .route("/{store}/groups", get().to(groups::list))
-        .route("/{store}/snapshots", get().to(snapshots::list))
-        .route("/{store}/files", get().to(files::list))
-        .route("/{store}/download", get().to(download::stored))
-        .route("/{store}/download-decoded", get().to(download::decoded));
-    let nodes = web::scope("/nodes")
-        .route("", get().to(nodes::list))
-        .route("/{node}/tasks", get().to(tasks::list))
-        .route("/{node}/tasks/{upid}/status", get().to(tasks::status))
-        .route("/{node}/tasks/{upid}/log", get().to(tasks::log))
-        .route("/{node}/tasks/{upid}", web::delete().to(tasks::abort));
-    config.service(
-        web::scope("/api2/json")
-            .route("/version", get().to(version::version))
-            .route("/ping", get().to(version::ping))
-            .service(ticket)
-            .route("/access/domains", get().to(access::domains))
-            .route("/access/password", put().to(access::change_password))
-            .service(store)
-            .service(nodes)
-            .route("/status/datastore-usage", get().to(usage::list))
-            .default_service(web::to(unknown)),
-    );
+    let resources = [
+        at("/version").get(version::version),
+        at("/ping").get(version::ping),
+        at("/access/ticket").post(access::log_in).delete(access::log_out),
+        at("/access/domains").get(access::domains),
+        at("/access/password").put(access::change_password),
+        at("/admin/datastore").get(datastore::list),
+        at("/admin/datastore/{store}/status").get(datastore::status),
+        at("/admin/datastore/{store}/namespace").get(namespaces::list),
+        at("/admin/datastore/{store}/groups").get(groups::list),
+        at("/admin/datastore/{store}/snapshots").get(snapshots::list),
+        at("/admin/datastore/{store}/files").get(files::list),
+        at("/admin/datastore/{store}/download").get(download::stored),
+        at("/admin/datastore/{store}/download-decoded").get(download::decoded),
+        at("/nodes").get(nodes::list),
+        at("/nodes/{node}/tasks").get(tasks::list),
+        at("/nodes/{node}/tasks/{upid}/status").get(tasks::status),
+        at("/nodes/{node}/tasks/{upid}/log").get(tasks::log),
+        at("/nodes/{node}/tasks/{upid}").delete(tasks::abort),
+        at("/status/datastore-usage").get(usage::list),
+    ];
+    let face = web::scope("/api2/json").default_service(web::to(unknown));
+    let face = resources
+        .into_iter()
+        .fold(face, |face, resource| face.service(resource.or(wrong_method)));
+    config.service(face);
+}
+
+fn wrong_method(request: &HttpRequest) -> HttpResponse {
+    let text = format!("method {} is not offered at {}", request.method(), request.path());
+    PbsError::new(StatusCode::METHOD_NOT_ALLOWED, text).error_response()
 }
 
 async fn unknown(request: HttpRequest) -> PbsError {

@@ -9,16 +9,13 @@ use super::envelope::{PbsResult, data};
 use super::locate::on_store;
 use super::params::Params;
 use super::rights::Rights;
-use crate::auth::acl::Privileges;
+use crate::services::rights::NAMESPACE;
 use crate::state::AppState;
 
 #[derive(Serialize)]
 struct Item {
     ns: Namespace,
 }
-
-/// Rights that make a namespace appear.
-const VISIBLE: Privileges = Privileges::AUDIT.or(Privileges::MODIFY).or(Privileges::BACKUP);
 
 /// `parent` and what lies below it, as far as the caller may see.
 pub(super) async fn list(
@@ -36,13 +33,13 @@ pub(super) async fn list(
     let rights = Rights::of(&state, &caller);
     let root_of_list = parent.clone();
     // Before the disk is asked: whether a namespace exists is not for everybody.
-    if !rights.anywhere_in(&store, VISIBLE) {
+    if !rights.anywhere_in(&store, NAMESPACE) {
         return Err(rights.refuse(&store, &parent).await);
     }
     let found = on_store(&state, &store, move |store| Ok(store.namespaces(&parent, depth)?)).await?;
     let visible: Vec<Item> = found
         .into_iter()
-        .filter(|ns| rights.on(&store, ns).any(VISIBLE))
+        .filter(|ns| rights.lists(&store, ns))
         .map(|ns| Item { ns })
         .collect();
     if visible.is_empty() {

@@ -42,8 +42,17 @@ impl Rights {
 
     /// What the caller may do in a namespace.
     pub(super) fn on(&self, store: &str, ns: &Namespace) -> Privileges {
-        let path: Vec<&str> = ["datastore", store].into_iter().chain(ns.components()).collect();
-        self.acl.privileges(&self.authid, &path)
+        rights::in_namespace(&self.acl, &self.authid, store, ns)
+    }
+
+    /// Whether a namespace is in the caller's lists.
+    pub(super) fn lists(&self, store: &str, ns: &Namespace) -> bool {
+        rights::lists_namespace(&self.acl, &self.authid, store, ns)
+    }
+
+    /// Whether the caller may see the figures of a whole store.
+    pub(super) fn figures_of(&self, store: &str) -> bool {
+        self.on(store, &Namespace::root()).any(rights::FIGURES)
     }
 
     /// Whether the caller may do any of `wanted` in the store or a namespace of it.

@@ -1,4 +1,5 @@
-//! `/status/datastore-usage`: all stores at a glance, from what the last look found. One dead disk delays nobody.
+//! `/status/datastore-usage`: all stores at a glance, from what the last look found. One dead disk delays nobody. Who has
+//! rights in a namespace only learns that the store is there.
 
 use actix_web::web::Data;
 use fleethold_api_types::StoreState;
@@ -40,6 +41,7 @@ pub(super) async fn list(caller: PbsCaller, state: Data<AppState>, params: Param
         let row = &published.row;
         // What cannot be read now has no figures, old ones neither; what was not looked at yet has none either.
         let (usage, error) = match row.state {
+            _ if !rights.figures_of(&row.name) => (None, None),
             StoreState::Offline => (
                 None,
                 Some(row.reason.clone().unwrap_or_else(|| "offline".to_owned())),

@@ -9,14 +9,21 @@ use super::rights;
 use crate::actors::{events, fleet, jobs, store};
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::services::error::ServiceError;
+use crate::services::health::without_reasons;
 use crate::services::stores;
 use crate::state::AppState;
 
-/// `GET /api/v1/health`, without signing in: for load balancers and the page's banner.
+/// `GET /api/v1/health`, without signing in: for load balancers and the page's banner. With `Sys.Audit` on
+/// `/system/status` the problems have their reasons.
 #[utoipa::path(get, path = "/api/v1/health", tag = "server", security(()), responses((status = 200, body = Health)))]
-pub async fn health(state: web::Data<AppState>) -> HttpResponse {
-    HttpResponse::Ok().json(state.views.health())
+pub async fn health(state: web::Data<AppState>, caller: Option<Caller>) -> HttpResponse {
+    let health = state.views.health();
+    HttpResponse::Ok().json(match caller {
+        Some(caller) => rights::sight(&state, &caller).health(health),
+        None => without_reasons(health),
+    })
 }
 
 /// `GET /api/v1/about`.
@@ -35,7 +42,7 @@ pub struct ObserveQuery {
 pub async fn observe(
     state: web::Data<AppState>,
     caller: Caller,
-    query: web::Query<ObserveQuery>,
+    query: Query<ObserveQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
     let fleet = state

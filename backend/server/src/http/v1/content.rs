@@ -9,6 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::http::secret_json::SecretJson;
 use crate::jobs::spec::FileSpec;
 use crate::services::content::{self, Download};
@@ -25,7 +26,7 @@ pub async fn plain(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    query: web::Query<ContentQuery>,
+    query: Query<ContentQuery>,
 ) -> ApiResult<HttpResponse> {
     let ContentQuery { ns, snapshot, file } = query.into_inner();
     send(&state, &caller, &store, &ns, &snapshot, &file, KeyText::default()).await
@@ -76,18 +77,14 @@ async fn send(
     let spec = FileSpec::parse(&state.views, store, ns, snapshot, file)?;
     let mut download = content::download(&state.views, &state.engine, &state.work, spec, key).await?;
     // What is wrong from the first byte on is a problem document, not a broken connection.
-    let first = match download.stream.next_piece().await {
-        Some(Err(_)) => return Err(download.failure().await.into()),
-        Some(Ok(piece)) => Some(Ok(piece)),
-        None => None,
-    };
+    let first = download.next_piece().await?;
     let Download {
         stream,
         len,
         file_name,
         ..
     } = download;
-    let stream = stream::iter(first).chain(stream);
+    let stream = stream::iter(first.map(Ok)).chain(stream);
     let mut reply = HttpResponse::Ok();
     reply
         .insert_header((header::CONTENT_TYPE, "application/octet-stream"))

@@ -14,6 +14,7 @@ use crate::actors::events::Subscribe;
 use crate::auth::session::Caller;
 use crate::clock;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::services::error::ServiceError;
 use crate::state::AppState;
 
@@ -34,7 +35,7 @@ pub async fn follow(
     state: web::Data<AppState>,
     request: HttpRequest,
     caller: Caller,
-    query: web::Query<EventsQuery>,
+    query: Query<EventsQuery>,
 ) -> ApiResult<HttpResponse> {
     let header = request
         .headers()

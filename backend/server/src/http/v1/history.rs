@@ -8,6 +8,7 @@ use super::restores::SamplesQuery;
 use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::services::history;
 use crate::state::AppState;
 
@@ -19,7 +20,7 @@ use crate::state::AppState;
 pub async fn list(
     state: web::Data<AppState>,
     caller: Caller,
-    query: web::Query<HistoryQuery>,
+    query: Query<HistoryQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(history::list(&state, query.into_inner()).await?))
@@ -41,7 +42,7 @@ pub async fn samples(
     state: web::Data<AppState>,
     caller: Caller,
     id: web::Path<Uuid>,
-    query: web::Query<SamplesQuery>,
+    query: Query<SamplesQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::fleet(&state, &caller)?;
     Ok(HttpResponse::Ok().json(history::samples(&state, *id, query.points).await?))

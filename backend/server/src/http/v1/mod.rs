@@ -10,53 +10,46 @@ mod rights;
 pub mod session;
 pub mod stores;
 
-use actix_web::web::{self, ServiceConfig};
+use actix_web::web::ServiceConfig;
 
-use super::openapi;
+use super::methods::at;
+use super::{openapi, wrong_method};
 
 /// Registers the resources; the scope is `/api/v1`.
 pub fn configure(config: &mut ServiceConfig) {
-    config
-        .route("/openapi.json", web::get().to(openapi::serve))
-        .route("/health", web::get().to(about::health))
-        .route("/about", web::get().to(about::about))
-        .route("/observe", web::get().to(about::observe))
-        .route("/fleet/summary", web::get().to(fleet::summary))
-        .route("/events", web::get().to(events::follow))
-        .service(
-            web::resource("/session")
-                .get(session::get)
-                .post(session::log_in)
-                .delete(session::log_out),
-        )
-        .route("/session/renew", web::post().to(session::renew))
-        .route("/session/password", web::post().to(session::change_password))
-        .route("/stores", web::get().to(stores::list))
-        .route("/stores/{store}", web::get().to(stores::get))
-        .route("/stores/{store}/namespaces", web::get().to(stores::namespaces))
-        .route("/stores/{store}/groups", web::get().to(stores::groups))
-        .route("/stores/{store}/snapshots", web::get().to(stores::snapshots))
-        .route("/stores/{store}/snapshot", web::get().to(stores::snapshot))
-        .service(
-            web::resource("/stores/{store}/content")
-                .get(content::plain)
-                .post(content::with_key),
-        )
-        .service(
-            web::resource("/restores")
-                .get(restores::list)
-                .post(restores::create),
-        )
-        .route("/restores/plan", web::post().to(restores::plan))
-        .service(
-            web::resource("/restores/{id}")
-                .get(restores::get)
-                .delete(restores::cancel),
-        )
-        .route("/restores/{id}/cancel", web::post().to(restores::cancel))
-        .route("/restores/{id}/log", web::get().to(restores::log))
-        .route("/restores/{id}/samples", web::get().to(restores::samples))
-        .route("/history", web::get().to(history::list))
-        .route("/history/{id}", web::get().to(history::get))
-        .route("/history/{id}/samples", web::get().to(history::samples));
+    let resources = [
+        at("/openapi.json").get(openapi::serve),
+        at("/health").get(about::health),
+        at("/about").get(about::about),
+        at("/observe").get(about::observe),
+        at("/fleet/summary").get(fleet::summary),
+        at("/events").get(events::follow),
+        at("/session")
+            .get(session::get)
+            .post(session::log_in)
+            .delete(session::log_out),
+        at("/session/renew").post(session::renew),
+        at("/session/password").post(session::change_password),
+        at("/stores").get(stores::list),
+        at("/stores/{store}").get(stores::get),
+        at("/stores/{store}/namespaces").get(stores::namespaces),
+        at("/stores/{store}/groups").get(stores::groups),
+        at("/stores/{store}/snapshots").get(stores::snapshots),
+        at("/stores/{store}/snapshot").get(stores::snapshot),
+        at("/stores/{store}/content")
+            .get(content::plain)
+            .post(content::with_key),
+        at("/restores").get(restores::list).post(restores::create),
+        at("/restores/plan").post(restores::plan),
+        at("/restores/{id}").get(restores::get).delete(restores::cancel),
+        at("/restores/{id}/cancel").post(restores::cancel),
+        at("/restores/{id}/log").get(restores::log),
+        at("/restores/{id}/samples").get(restores::samples),
+        at("/history").get(history::list),
+        at("/history/{id}").get(history::get),
+        at("/history/{id}/samples").get(history::samples),
+    ];
+    for resource in resources {
+        config.service(resource.or(wrong_method));
+    }
 }

@@ -12,6 +12,7 @@ use super::rights;
 use super::stores::blocking;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::http::secret_json::SecretJson;
 use crate::services::error::ServiceResult;
 use crate::services::paging::PageRequest;
@@ -59,10 +60,11 @@ pub struct ListQuery {
 pub async fn list(
     state: web::Data<AppState>,
     caller: Caller,
-    query: web::Query<ListQuery>,
+    query: Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
     let sight = rights::sight(&state, &caller);
-    let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
+    let state_name = query.state.map(|state| format!("{state:?}")).unwrap_or_default();
+    let page = PageRequest::parse(&["restores", &state_name], query.cursor.as_deref(), query.limit)?;
     Ok(HttpResponse::Ok().json(restores::list(&state, &sight, query.state, &page)?))
 }
 
@@ -112,7 +114,7 @@ pub async fn log(
     state: web::Data<AppState>,
     caller: Caller,
     id: web::Path<Uuid>,
-    query: web::Query<LogQuery>,
+    query: Query<LogQuery>,
 ) -> ApiResult<HttpResponse> {
     visible(&state, &caller, *id).await?;
     Ok(HttpResponse::Ok().json(restores::log(&state, *id, query.after).await?))
@@ -122,7 +124,7 @@ pub async fn log(
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SamplesQuery {
-    /// Points at most, for ended restores.
+    /// Points at most, for ended restores: 4 to 10,000; 1,000 when absent.
     pub(super) points: Option<u32>,
 }
 
@@ -133,7 +135,7 @@ pub async fn samples(
     state: web::Data<AppState>,
     caller: Caller,
     id: web::Path<Uuid>,
-    query: web::Query<SamplesQuery>,
+    query: Query<SamplesQuery>,
 ) -> ApiResult<HttpResponse> {
     // Who sees everything sees what is in the history only, too.
     if rights::fleet(&state, &caller).is_err() {

@@ -1,4 +1,4 @@
-//! What a caller may do here, by acl.cfg. Lists, sums and the live feed hold what the caller sees ([`Sight`]); the history
+//! What a caller may do here, by acl.cfg. Lists, rows, sums and the live feed hold what the caller sees ([`Sight`]); the history
 //! needs `Datastore.Audit` on `/datastore`; a store's content needs a right on the store or the namespace; bytes need
 //! `Datastore.Read`. A restore belongs to who started it. Writing to this machine's disks is nothing a datastore's roles
 //! allow: it needs `Sys.Modify` on `/system`.

@@ -62,7 +62,7 @@ pub async fn log_out(state: web::Data<AppState>, caller: Caller) -> HttpResponse
 /// `POST /api/v1/session/renew`: a fresh ticket before the old one ends.
 #[utoipa::path(post, path = "/api/v1/session/renew", tag = "session", responses((status = 200, body = Session)))]
 pub async fn renew(state: web::Data<AppState>, caller: Caller) -> ApiResult<HttpResponse> {
-    reply(state.sessions.renew(&caller)?)
+    reply(state.sessions.renew(&caller).await?)
 }
 
 /// `POST /api/v1/session/password`: changes the caller's password and ends its other sessions.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::rights;
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
+use crate::http::query::Query;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::paging::PageRequest;
 use crate::services::{content, stores};
@@ -32,21 +33,21 @@ pub struct ListQuery {
     limit: Option<usize>,
 }
 
-/// `GET /api/v1/stores`: all rows that the caller sees, from memory; with an entity tag.
+/// `GET /api/v1/stores`: all rows that the caller sees, from memory; with an entity tag. Who has rights in a namespace of
+/// a store only gets its row without figures and path.
 #[utoipa::path(get, path = "/api/v1/stores", tag = "stores",
     params(("cursor" = Option<String>, Query), ("limit" = Option<usize>, Query, description = "10,000 when absent")),
     responses((status = 200, body = Page<StoreRow>), (status = 304)))]
 pub async fn list(
     state: web::Data<AppState>,
     caller: Caller,
-    query: web::Query<ListQuery>,
+    query: Query<ListQuery>,
     known: web::Header<IfNoneMatch>,
 ) -> ApiResult<HttpResponse> {
     let sight = rights::sight(&state, &caller);
     let limit = query.limit.or(Some(crate::services::paging::MAX_LIMIT));
-    let page = PageRequest::parse(query.cursor.as_deref(), limit)?;
-    let mut rows = stores::list(&state.views);
-    rows.retain(|row| sight.store(&row.name));
+    let page = PageRequest::parse(&["stores"], query.cursor.as_deref(), limit)?;
+    let rows = stores::list(&state.views, &sight);
     let rows = page.cut(
         rows,
         |row| row.name.clone(),
@@ -55,7 +56,7 @@ pub async fn list(
     tagged(&rows, &known)
 }
 
-/// `GET /api/v1/stores/{store}`.
+/// `GET /api/v1/stores/{store}`: as in the list.
 #[utoipa::path(get, path = "/api/v1/stores/{store}", tag = "stores",
     params(("store" = String, Path, description = "Datastore name")),
     responses((status = 200, body = StoreRow), (status = 404, body = fleethold_api_types::Problem)))]
@@ -65,21 +66,26 @@ pub async fn get(
     store: web::Path<String>,
 ) -> ApiResult<HttpResponse> {
     rights::store(&state, &caller, &store)?;
-    Ok(HttpResponse::Ok().json(stores::get(&state.views, &store)?))
+    let sight = rights::sight(&state, &caller);
+    Ok(HttpResponse::Ok().json(stores::get(&state.views, &sight, &store)?))
 }
 
-/// `GET /api/v1/stores/{store}/namespaces`: all of them, the root first.
+/// `GET /api/v1/stores/{store}/namespaces`: those that the caller has a right in, the root first.
 #[utoipa::path(get, path = "/api/v1/stores/{store}/namespaces", tag = "stores", params(("store" = String, Path, description = "Datastore name"), ListQuery),
     responses((status = 200, body = Page<NamespaceEntry>)))]
 pub async fn namespaces(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    query: web::Query<ListQuery>,
+    query: Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::store(&state, &caller, &store)?;
-    let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
-    let found = blocking(&state, move |views| content::namespaces(views, &store, &page)).await?;
+    let page = PageRequest::parse(&["namespaces", &store], query.cursor.as_deref(), query.limit)?;
+    let sight = rights::sight(&state, &caller);
+    let found = blocking(&state, move |views| {
+        content::namespaces(views, &store, &page, |ns| sight.namespace(&store, ns))
+    })
+    .await?;
     Ok(HttpResponse::Ok().json(found))
 }
 
@@ -90,10 +96,14 @@ pub async fn groups(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    query: web::Query<ListQuery>,
+    query: Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::see(&state, &caller, &store, &query.ns)?;
-    let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
+    let page = PageRequest::parse(
+        &["groups", &store, &query.ns],
+        query.cursor.as_deref(),
+        query.limit,
+    )?;
     let found = blocking(&state, move |views| {
         content::groups(views, &store, &query.ns, &page)
     })
@@ -108,10 +118,19 @@ pub async fn snapshots(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    query: web::Query<ListQuery>,
+    query: Query<ListQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::see(&state, &caller, &store, &query.ns)?;
-    let page = PageRequest::parse(query.cursor.as_deref(), query.limit)?;
+    let page = PageRequest::parse(
+        &[
+            "snapshots",
+            &store,
+            &query.ns,
+            query.group.as_deref().unwrap_or_default(),
+        ],
+        query.cursor.as_deref(),
+        query.limit,
+    )?;
     let found = blocking(&state, move |views| {
         content::snapshots(views, &store, &query.ns, query.group.as_deref(), &page)
     })
@@ -137,7 +156,7 @@ pub async fn snapshot(
     state: web::Data<AppState>,
     caller: Caller,
     store: web::Path<String>,
-    query: web::Query<SnapshotQuery>,
+    query: Query<SnapshotQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::see(&state, &caller, &store, &query.ns)?;
     let found = blocking(&state, move |views| {
@@ -160,7 +179,10 @@ fn tagged(value: &impl Serialize, known: &IfNoneMatch) -> ApiResult<HttpResponse
     let body = serde_json::to_vec(value).map_err(ServiceError::internal)?;
     let digest = hex::encode(Sha256::digest(&body));
     let tag = EntityTag::new_strong(digest.get(..32).unwrap_or(&digest).to_owned());
-    let same = matches!(known, IfNoneMatch::Items(tags) if tags.iter().any(|known| known.weak_eq(&tag)));
+    let same = match known {
+        IfNoneMatch::Any => true,
+        IfNoneMatch::Items(tags) => tags.iter().any(|known| known.weak_eq(&tag)),
+    };
     let mut reply = if same {
         HttpResponse::NotModified()
     } else {
