@@ -49,10 +49,18 @@ pub fn between(first: (&str, &Matrix), second: (&str, &Matrix)) -> Result<Matrix
     let metrics: Vec<Metric> = second
         .metrics
         .iter()
-        .filter(|metric| first.metric(&metric.name).is_some_and(|known| known.unit == metric.unit))
+        .filter(|metric| {
+            first
+                .metric(&metric.name)
+                .is_some_and(|known| known.unit == metric.unit)
+        })
         .cloned()
         .collect();
-    let rows: Vec<Row> = second.rows.iter().filter_map(|row| joined(first, row, &metrics)).collect();
+    let rows: Vec<Row> = second
+        .rows
+        .iter()
+        .filter_map(|row| joined(first, row, &metrics))
+        .collect();
     if rows.is_empty() {
         return Err(BetweenError::NothingInCommon);
     }
@@ -63,7 +71,10 @@ pub fn between(first: (&str, &Matrix), second: (&str, &Matrix)) -> Result<Matrix
     Ok(Matrix {
         metrics: metrics
             .into_iter()
-            .filter(|metric| rows.iter().any(|row| row.cells.iter().any(|cell| cell.metric == metric.name)))
+            .filter(|metric| {
+                rows.iter()
+                    .any(|row| row.cells.iter().any(|cell| cell.metric == metric.name))
+            })
             .collect(),
         scenarios: second
             .scenarios
@@ -82,7 +93,10 @@ pub fn between(first: (&str, &Matrix), second: (&str, &Matrix)) -> Result<Matrix
 
 /// A row of the second run with the first's samples beside its own.
 fn joined(first: &Matrix, row: &Row, metrics: &[Metric]) -> Option<Row> {
-    let known = first.rows.iter().find(|known| known.scenario == row.scenario && known.value == row.value)?;
+    let known = first
+        .rows
+        .iter()
+        .find(|known| known.scenario == row.scenario && known.value == row.value)?;
     let join = |cell: &Cell| {
         let before = known.cells.iter().find(|known| known.metric == cell.metric)?;
         metrics.iter().find(|metric| metric.name == cell.metric)?;
@@ -167,8 +181,16 @@ mod tests {
         let mut new = old.clone();
         new.data_sha256 = "cd".repeat(32);
         let error = between(("v1", &old), ("v2", &new)).unwrap_err();
-        assert!(error.to_string().starts_with("data_sha256: the first run has `abab"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("data_sha256: the first run has `abab"),
+            "{error}"
+        );
         let other = run(&["far"], &[4.0; 6]);
-        assert_eq!(between(("v1", &old), ("v2", &other)), Err(BetweenError::NothingInCommon));
+        assert_eq!(
+            between(("v1", &old), ("v2", &other)),
+            Err(BetweenError::NothingInCommon)
+        );
     }
 }

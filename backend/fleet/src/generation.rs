@@ -117,7 +117,7 @@ impl ParsedFleet {
         };
         let config = parse_sections(file, text)?;
         let mut stores = Vec::with_capacity(config.sections.len());
-        for section in &config.sections {
+        for section in config.sections {
             let entry = parse_section(section).map_err(|(line, message)| problem(Some(line), message))?;
             let known = previous.and_then(|generation| generation.by_name.get(&entry.name));
             stores.push(match known {
@@ -150,7 +150,7 @@ pub(crate) fn parse_sections(file: &Path, text: &str) -> Result<SectionConfig, C
 }
 
 /// One `datastore: name` section; the error carries the line to blame.
-pub(crate) fn parse_section(section: &Section) -> Result<StoreEntry, (usize, String)> {
+pub(crate) fn parse_section(section: Section) -> Result<StoreEntry, (usize, String)> {
     let header = section.line;
     if section.ty != "datastore" {
         return Err((
@@ -209,8 +209,8 @@ pub(crate) fn parse_section(section: &Section) -> Result<StoreEntry, (usize, Str
         path,
         comment,
         maintenance,
-        props: section.props.clone(),
-        section_hash: section_hash(section),
+        section_hash: section_hash(&section),
+        props: section.props,
     })
 }
 

@@ -81,6 +81,9 @@ pub enum SectionConfigError {
     },
 }
 
+/// Room for the properties that a section usually has.
+const USUAL_PROPERTIES: usize = 8;
+
 const HEADER: &str = "a header `type: id` in the first column";
 const PROPERTY: &str = "a property (white space, key, white space, value) or a blank line";
 
@@ -91,7 +94,7 @@ impl SectionConfig {
     /// [`SectionConfigError`] with the line.
     pub fn parse(text: &str) -> Result<Self, SectionConfigError> {
         let mut sections: Vec<Section> = Vec::new();
-        let mut lines_of: HashMap<String, usize> = HashMap::new();
+        let mut lines_of: HashMap<&str, usize> = HashMap::new();
         let mut inside = false;
         for (line, content) in (1..).zip(text.lines()) {
             let syntax = |expected| SectionConfigError::Syntax {
@@ -107,13 +110,14 @@ impl SectionConfig {
                     .push(parse_property(content).ok_or_else(|| syntax(PROPERTY))?);
             } else {
                 let (ty, id) = parse_header(content).ok_or_else(|| syntax(HEADER))?;
-                if let Some(first) = lines_of.insert(id.clone(), line) {
+                if let Some(first) = lines_of.insert(id, line) {
+                    let id = id.to_owned();
                     return Err(SectionConfigError::DuplicateSection { line, first, id });
                 }
                 sections.push(Section {
-                    ty,
-                    id,
-                    props: Vec::new(),
+                    ty: ty.to_owned(),
+                    id: id.to_owned(),
+                    props: Vec::with_capacity(USUAL_PROPERTIES),
                     line,
                 });
                 inside = true;
@@ -262,10 +266,10 @@ fn is_type(text: &str) -> bool {
     is_key(text) && text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
-fn parse_header(line: &str) -> Option<(String, String)> {
+fn parse_header(line: &str) -> Option<(&str, &str)> {
     let (ty, id) = line.split_once(':')?;
     let id = id.trim();
-    (is_type(ty) && unwritable(id).is_none()).then(|| (ty.to_owned(), id.to_owned()))
+    (is_type(ty) && unwritable(id).is_none()).then_some((ty, id))
 }
 
 fn parse_property(line: &str) -> Option<(String, String)> {

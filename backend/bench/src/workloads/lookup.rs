@@ -91,11 +91,15 @@ fn shape(request: &SampleRequest, stores: u64) -> Result<Shape, BenchError> {
 
 fn measure<L: Lookup>(lookup: &L, shape: &Shape) -> Result<Measured, BenchError> {
     let per_run = shape.names.len() * shape.repeats;
+    let mut before = Usage::now();
+    let mut start = clock::now();
     run(lookup, shape)?;
-    let before = Usage::now();
-    let start = clock::now();
-    let mut runs = 0_u32;
-    while runs == 0 || clock::since(start) < MEASURE {
+    let mut runs = 1_u32;
+    if clock::since(start) < MEASURE {
+        // That was the warm-up; a run that takes longer has nothing left to warm up.
+        (before, start, runs) = (Usage::now(), clock::now(), 0);
+    }
+    while clock::since(start) < MEASURE {
         run(lookup, shape)?;
         runs += 1;
     }

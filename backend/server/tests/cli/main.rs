@@ -8,6 +8,7 @@
 )]
 
 mod admin;
+mod bench;
 mod check;
 mod damage;
 mod golden;

@@ -68,7 +68,11 @@ fn matrix(args: &CompareArgs, rules: Rules) -> CliResult<Matrix> {
                 ..Version::default()
             };
             let (before, after): (Vec<ImportedSeries>, Vec<ImportedSeries>) = (before, after);
-            Ok(pair((side(before_name), &before), (side(after_name), &after), rules)?)
+            Ok(pair(
+                (side(before_name), &before),
+                (side(after_name), &after),
+                rules,
+            )?)
         }
         _ => Err(Failure::usage(format!(
             "{} and {}: expected two runs of fleethold bench, or two files with measurements of other tools",
@@ -79,7 +83,10 @@ fn matrix(args: &CompareArgs, rules: Rules) -> CliResult<Matrix> {
 }
 
 fn name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn share(text: &str) -> Result<f64, String> {
