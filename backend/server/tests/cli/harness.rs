@@ -141,6 +141,12 @@ impl Ran {
 
     /// Fails with `code` and an error of one line that holds each of `words`.
     #[track_caller]
+    /// Ended with `code`, having said on stderr whatever it likes.
+    pub(crate) fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}", self.stderr);
+        self
+    }
+
     pub(crate) fn fails(self, code: i32, words: &[&str]) -> Self {
         assert_eq!(self.code, code, "{}", self.stderr);
         for word in words {
