@@ -139,14 +139,15 @@ impl Ran {
         self
     }
 
-    /// Fails with `code` and an error of one line that holds each of `words`.
-    #[track_caller]
     /// Ended with `code`, having said on stderr whatever it likes.
+    #[track_caller]
     pub(crate) fn ends(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{}", self.stderr);
         self
     }
 
+    /// Fails with `code` and an error of one line that holds each of `words`.
+    #[track_caller]
     pub(crate) fn fails(self, code: i32, words: &[&str]) -> Self {
         assert_eq!(self.code, code, "{}", self.stderr);
         for word in words {
