@@ -17,11 +17,13 @@ pub struct Sha256(openssl::sha::Sha256);
 impl Sha256 {
     /// The state before the first byte.
     pub fn new() -> Self {
+        ready();
         Self(openssl::sha::Sha256::new())
     }
 
     /// Hash of `bytes` in one go.
     pub fn digest(bytes: impl AsRef<[u8]>) -> [u8; 32] {
+        ready();
         openssl::sha::sha256(bytes.as_ref())
     }
 
@@ -41,6 +43,14 @@ impl Sha256 {
     pub fn finalize(self) -> [u8; 32] {
         self.0.finish()
     }
+}
+
+/// Sets OpenSSL up before its first use; later calls cost one atomic load.
+///
+/// Its hash functions set it up by themselves, but then it cleans up when the process exits, while other threads end and
+/// clean up, too: the process crashes after its work is done. `openssl::init` leaves that clean-up out.
+fn ready() {
+    openssl::init();
 }
 
 impl Default for Sha256 {

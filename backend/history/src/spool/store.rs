@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::SpoolError;
 use super::frame;
 use super::stream::{Position, Stream};
+use crate::clock;
 use crate::recorder::SpoolStats;
 
 /// Bytes handed out at once.
@@ -16,6 +18,9 @@ const READ_BYTES: usize = 512 * 1024;
 /// The most that `rejected.jsonl` may hold.
 const REJECTED_BYTES: u64 = 1024 * 1024;
 const SEGMENT_BYTES: u64 = 1024 * 1024;
+/// How long a lock that somebody holds is asked for again.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_RETRY: Duration = Duration::from_millis(20);
 
 /// Which stream a record belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,17 +62,7 @@ impl Spool {
             .write(true)
             .open(&path)
             .map_err(SpoolError::io("open", &path))?;
-        match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(SpoolError::Locked { path }),
-            Err(error) => {
-                return Err(SpoolError::Io {
-                    action: "lock",
-                    path,
-                    source: error.into(),
-                });
-            }
-        }
+        take(&lock, &path)?;
         let instance = instance(dir)?;
         let segment_bytes = SEGMENT_BYTES.min(max_bytes / 8);
         let (jobs, jobs_damaged) = Stream::open(dir, "jobs", segment_bytes)?;
@@ -206,6 +201,32 @@ impl Spool {
         match kind {
             Kind::Job => &mut self.jobs,
             Kind::Sample => &mut self.samples,
+        }
+    }
+}
+
+/// Takes the folder's lock. One that was just given up can still be held for a moment: by a child that a thread of the
+/// former holder had forked and that has not yet become another program.
+fn take(lock: &File, path: &Path) -> Result<(), SpoolError> {
+    let start = clock::instant();
+    loop {
+        match rustix::fs::flock(lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) if clock::instant().duration_since(start) < LOCK_PATIENCE => {
+                std::thread::sleep(LOCK_RETRY);
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(SpoolError::Locked {
+                    path: path.to_owned(),
+                });
+            }
+            Err(error) => {
+                return Err(SpoolError::Io {
+                    action: "lock",
+                    path: path.to_owned(),
+                    source: error.into(),
+                });
+            }
         }
     }
 }
