@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::bench::{BenchRun, LiveSample};
 use crate::{FleetSummary, Health, Job, JobSample, StoreRow};
 
 /// Name in the SSE field `event`.
@@ -20,6 +21,8 @@ pub enum EventKind {
     Store,
     /// [`JobEvent`](Event::Job): a job that changed, with its newest sample.
     Job,
+    /// [`BenchEvent`](Event::Bench): benchmark runs that changed, with the samples taken since.
+    Bench,
     /// [`ServerEvent`].
     Server,
 }
@@ -31,6 +34,7 @@ impl EventKind {
             Self::Snapshot => "snapshot",
             Self::Store => "store",
             Self::Job => "job",
+            Self::Bench => "bench",
             Self::Server => "server",
         }
     }
@@ -78,6 +82,13 @@ pub enum Event {
         /// Newest sample of each running one.
         samples: Vec<(Uuid, JobSample)>,
     },
+    /// See [`EventKind::Bench`].
+    Bench {
+        /// Runs that changed.
+        runs: Vec<BenchRun>,
+        /// What they measured since the event before.
+        samples: Vec<LiveSample>,
+    },
     /// See [`EventKind::Server`].
     Server(Box<ServerEvent>),
 }
@@ -89,6 +100,7 @@ impl Event {
             Self::Snapshot(_) => EventKind::Snapshot,
             Self::Store { .. } => EventKind::Store,
             Self::Job { .. } => EventKind::Job,
+            Self::Bench { .. } => EventKind::Bench,
             Self::Server(_) => EventKind::Server,
         }
     }
@@ -107,6 +119,11 @@ impl Event {
             jobs: Vec<Job>,
             samples: Vec<(Uuid, JobSample)>,
         }
+        #[derive(Deserialize)]
+        struct Benches {
+            runs: Vec<BenchRun>,
+            samples: Vec<LiveSample>,
+        }
         Ok(match kind {
             EventKind::Snapshot => Self::Snapshot(serde_json::from_str(data)?),
             EventKind::Store => Self::Store {
@@ -115,6 +132,10 @@ impl Event {
             EventKind::Job => {
                 let Jobs { jobs, samples } = serde_json::from_str(data)?;
                 Self::Job { jobs, samples }
+            }
+            EventKind::Bench => {
+                let Benches { runs, samples } = serde_json::from_str(data)?;
+                Self::Bench { runs, samples }
             }
             EventKind::Server => Self::Server(serde_json::from_str(data)?),
         })

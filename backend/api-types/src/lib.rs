@@ -4,6 +4,7 @@
 //! name says otherwise, times RFC 3339 in UTC, ids UUIDv7. Lists are [`Page`]s; errors are
 //! [`Problem`]s with a stable `code`. No type here does I/O; the page compiles them to WebAssembly.
 
+pub mod bench;
 mod common;
 mod content;
 mod events;
