@@ -1,12 +1,13 @@
 //! One state of `datastore.cfg`, parsed (CONFIG.md §2).
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fleethold_format::hash::Sha256;
 use fleethold_format::names::DatastoreName;
-use fleethold_format::section_config::{Section, SectionConfig};
+use fleethold_format::section_config::{self, SectionConfig, SectionConfigError, SectionText, Sections};
 
 use crate::config_file;
 use crate::error::{ConfigProblem, FleetError};
@@ -14,6 +15,9 @@ use crate::maintenance::Maintenance;
 
 /// The longest comment, in characters.
 pub(crate) const MAX_COMMENT_CHARS: usize = 128;
+
+/// What every section is.
+const SECTION_TYPE: &str = "datastore";
 
 /// One datastore as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,10 +30,46 @@ pub struct StoreEntry {
     pub comment: Option<String>,
     /// Its maintenance mode, if any.
     pub maintenance: Option<Maintenance>,
+    /// The lines of its properties as they stand in the file.
+    text: Box<str>,
+}
+
+impl StoreEntry {
     /// Every property as it stands in the file, in the file's order.
-    pub props: Vec<(String, String)>,
-    /// SHA-256 of the section's content: equal for two generations if and only if this datastore's entry did not change.
-    pub section_hash: [u8; 32],
+    pub fn props(&self) -> impl Iterator<Item = (&str, &str)> {
+        section_config::properties(&self.text)
+    }
+
+    /// Whether both stand in their files with the same lines.
+    #[must_use]
+    pub fn same_section(&self, other: &Self) -> bool {
+        self.name == other.name && self.text == other.text
+    }
+}
+
+/// An entry that is found by its name.
+#[derive(Debug)]
+pub(crate) struct Named(Arc<StoreEntry>);
+
+impl Borrow<str> for Named {
+    fn borrow(&self) -> &str {
+        self.0.name.as_str()
+    }
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for Named {}
+
+impl Hash for Named {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // As `str` does, by which it is found.
+        self.0.name.as_str().hash(state);
+    }
 }
 
 /// The published state. Never changes; a new one takes its place.
@@ -43,7 +83,7 @@ pub struct Generation {
     pub stores: Arc<[Arc<StoreEntry>]>,
     /// What is wrong with the file as it is now; the stores are then those of the last good one.
     pub error: Option<ConfigProblem>,
-    pub(crate) by_name: Arc<HashMap<DatastoreName, Arc<StoreEntry>>>,
+    pub(crate) by_name: Arc<HashSet<Named>>,
 }
 
 impl Generation {
@@ -74,7 +114,7 @@ impl Generation {
     /// The entry of a datastore.
     #[must_use]
     pub fn lookup(&self, name: &DatastoreName) -> Option<Arc<StoreEntry>> {
-        self.by_name.get(name).cloned()
+        self.by_name.get(name.as_str()).map(|named| Arc::clone(&named.0))
     }
 
     /// The digest as the API shows it: 64 lower-case hex digits.
@@ -88,16 +128,13 @@ impl Generation {
 #[derive(Debug)]
 pub(crate) struct ParsedFleet {
     pub(crate) stores: Arc<[Arc<StoreEntry>]>,
-    pub(crate) by_name: Arc<HashMap<DatastoreName, Arc<StoreEntry>>>,
+    pub(crate) by_name: Arc<HashSet<Named>>,
 }
 
 impl ParsedFleet {
     pub(crate) fn new(mut stores: Vec<Arc<StoreEntry>>) -> Self {
         stores.sort_by(|a, b| a.name.cmp(&b.name));
-        let by_name = stores
-            .iter()
-            .map(|entry| (entry.name.clone(), Arc::clone(entry)))
-            .collect();
+        let by_name = stores.iter().map(|entry| Named(Arc::clone(entry))).collect();
         Self {
             stores: stores.into(),
             by_name: Arc::new(by_name),
@@ -115,59 +152,64 @@ impl ParsedFleet {
             line,
             message,
         };
-        let config = parse_sections(file, text)?;
-        let mut stores = Vec::with_capacity(config.sections.len());
-        for section in config.sections {
-            let entry = parse_section(section).map_err(|(line, message)| problem(Some(line), message))?;
-            let known = previous.and_then(|generation| generation.by_name.get(&entry.name));
+        let mut stores = Vec::new();
+        let mut sections = Sections::new(text);
+        while let Some(section) = sections.next_section().map_err(|error| syntax(file, &error))? {
+            let known = previous
+                .and_then(|generation| generation.by_name.get(section.id))
+                .filter(|known| section.ty == SECTION_TYPE && *known.0.text == *section.text);
             stores.push(match known {
-                Some(known) if known.section_hash == entry.section_hash => Arc::clone(known),
-                _ => Arc::new(entry),
+                Some(known) => Arc::clone(&known.0),
+                None => {
+                    let entry =
+                        parse_section(&section).map_err(|(line, message)| problem(Some(line), message))?;
+                    Arc::new(entry)
+                }
             });
         }
-        Ok(Self::new(stores))
+        let found = stores.len();
+        let parsed = Self::new(stores);
+        if parsed.by_name.len() != found {
+            // Some id stands twice: the slower parser knows where.
+            parse_sections(file, text)?;
+        }
+        Ok(parsed)
     }
 }
 
 /// The syntax alone.
 pub(crate) fn parse_sections(file: &Path, text: &str) -> Result<SectionConfig, ConfigProblem> {
-    SectionConfig::parse(text).map_err(|error| {
-        let message = error.to_string();
-        // The parser's own texts begin with the line; the problem holds it as a number.
-        let (line, message) = match message
-            .strip_prefix("line ")
-            .and_then(|rest| rest.split_once(": "))
-        {
-            Some((line, rest)) => (line.parse().ok(), rest.to_owned()),
-            None => (None, message),
-        };
-        ConfigProblem {
-            file: file.to_owned(),
-            line,
-            message,
-        }
-    })
+    SectionConfig::parse(text).map_err(|error| syntax(file, &error))
+}
+
+fn syntax(file: &Path, error: &SectionConfigError) -> ConfigProblem {
+    let message = error.to_string();
+    // The parser's own texts begin with the line; the problem holds it as a number.
+    let (line, message) = match message
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split_once(": "))
+    {
+        Some((line, rest)) => (line.parse().ok(), rest.to_owned()),
+        None => (None, message),
+    };
+    ConfigProblem {
+        file: file.to_owned(),
+        line,
+        message,
+    }
 }
 
 /// One `datastore: name` section; the error carries the line to blame.
-pub(crate) fn parse_section(section: Section) -> Result<StoreEntry, (usize, String)> {
+pub(crate) fn parse_section(section: &SectionText<'_, '_>) -> Result<StoreEntry, (usize, String)> {
     let header = section.line;
-    if section.ty != "datastore" {
+    if section.ty != SECTION_TYPE {
         return Err((
             header,
-            format!("expected section type datastore, found {:?}", section.ty),
+            format!("expected section type {SECTION_TYPE}, found {:?}", section.ty),
         ));
     }
-    let name = DatastoreName::parse(&section.id).map_err(|error| (header, error.to_string()))?;
-    let once = |key: &str| -> Result<Option<(usize, &str)>, (usize, String)> {
-        let value = section.get(key).map_err(|error| (header, error.to_string()))?;
-        let position = section
-            .props
-            .iter()
-            .position(|(name, _)| name == key)
-            .unwrap_or_default();
-        Ok(value.map(|value| (section.line_of(position), value)))
-    };
+    let name = DatastoreName::parse(section.id).map_err(|error| (header, error.to_string()))?;
+    let once = |key: &str| section.get(key).map_err(|error| (header, error.to_string()));
 
     let (path_line, path) = once("path")?.ok_or_else(|| {
         (
@@ -209,24 +251,10 @@ pub(crate) fn parse_section(section: Section) -> Result<StoreEntry, (usize, Stri
         path,
         comment,
         maintenance,
-        section_hash: section_hash(&section),
-        props: section.props,
+        text: section.text.into(),
     })
 }
 
 pub(crate) fn comment_fits(comment: &str) -> bool {
     comment.chars().count() <= MAX_COMMENT_CHARS && !comment.contains(char::is_control)
-}
-
-fn section_hash(section: &Section) -> [u8; 32] {
-    let mut hasher = Sha256::new();
-    let fields = [&section.ty, &section.id]
-        .into_iter()
-        .chain(section.props.iter().flat_map(|(key, value)| [key, value]));
-    for field in fields {
-        // No field holds a line break, so this separates them for certain.
-        hasher.update(field.as_bytes());
-        hasher.update(b"\n");
-    }
-    hasher.finalize()
 }

@@ -11,6 +11,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use memchr::{memchr, memchr2};
+
 use crate::text::quote;
 
 /// A whole file: sections in their order.
@@ -81,8 +83,131 @@ pub enum SectionConfigError {
     },
 }
 
-/// Room for the properties that a section usually has.
-const USUAL_PROPERTIES: usize = 8;
+/// Reads a file section by section and copies nothing. Whether an id stands twice is for the caller to see.
+#[derive(Debug)]
+pub struct Sections<'t> {
+    text: &'t str,
+    /// Bytes read.
+    at: usize,
+    /// Lines read.
+    line: usize,
+    props: Vec<(&'t str, &'t str)>,
+}
+
+/// One section as it stands in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectionText<'r, 't> {
+    /// Type, the word before the colon.
+    pub ty: &'t str,
+    /// Id, the text after it.
+    pub id: &'t str,
+    /// Line of the header, from 1.
+    pub line: usize,
+    /// The lines of the properties, for [`properties`].
+    pub text: &'t str,
+    /// Keys and values in the file's order.
+    pub props: &'r [(&'t str, &'t str)],
+}
+
+impl<'t> Sections<'t> {
+    /// Reads `text` from its beginning.
+    pub fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            line: 0,
+            props: Vec::new(),
+        }
+    }
+
+    /// The next section; `None` behind the last.
+    ///
+    /// # Errors
+    /// [`SectionConfigError::Syntax`] with the line.
+    pub fn next_section(&mut self) -> Result<Option<SectionText<'_, 't>>, SectionConfigError> {
+        let header = loop {
+            match self.next_line() {
+                None => return Ok(None),
+                Some(content) if trim(content).is_empty() => {}
+                Some(content) => break content,
+            }
+        };
+        let (ty, id) = parse_header(header).ok_or_else(|| self.syntax(HEADER, header))?;
+        let (line, from) = (self.line, self.at);
+        self.props.clear();
+        let to = loop {
+            let end = self.at;
+            let Some(content) = self.next_line() else {
+                break end;
+            };
+            match parse_property(content) {
+                Some(property) => self.props.push(property),
+                None if trim(content).is_empty() => break end,
+                None => return Err(self.syntax(PROPERTY, content)),
+            }
+        };
+        Ok(Some(SectionText {
+            ty,
+            id,
+            line,
+            text: self.text.get(from..to).unwrap_or_default(),
+            props: &self.props,
+        }))
+    }
+
+    fn next_line(&mut self) -> Option<&'t str> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let line = match memchr(b'\n', rest.as_bytes()) {
+            Some(length) => {
+                self.at += length + 1;
+                let line = rest.get(..length)?;
+                line.strip_suffix('\r').unwrap_or(line)
+            }
+            None => {
+                self.at = self.text.len();
+                rest
+            }
+        };
+        self.line += 1;
+        Some(line)
+    }
+
+    fn syntax(&self, expected: &'static str, content: &str) -> SectionConfigError {
+        SectionConfigError::Syntax {
+            line: self.line,
+            expected,
+            found: quote(content),
+        }
+    }
+}
+
+impl<'t> SectionText<'_, 't> {
+    /// The value of a key that may stand once, and its line.
+    ///
+    /// # Errors
+    /// [`SectionConfigError::DuplicateProperty`] when it stands twice.
+    pub fn get(&self, key: &str) -> Result<Option<(usize, &'t str)>, SectionConfigError> {
+        let mut found = self
+            .props
+            .iter()
+            .zip(self.line + 1..)
+            .filter(|((name, _), _)| *name == key);
+        let first = found.next().map(|((_, value), line)| (line, *value));
+        match found.next() {
+            None => Ok(first),
+            Some((_, line)) => Err(SectionConfigError::DuplicateProperty {
+                line,
+                id: self.id.to_owned(),
+                key: key.to_owned(),
+            }),
+        }
+    }
+}
+
+/// Keys and values in the lines of one section's properties.
+pub fn properties(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(parse_property)
+}
 
 const HEADER: &str = "a header `type: id` in the first column";
 const PROPERTY: &str = "a property (white space, key, white space, value) or a blank line";
@@ -95,33 +220,24 @@ impl SectionConfig {
     pub fn parse(text: &str) -> Result<Self, SectionConfigError> {
         let mut sections: Vec<Section> = Vec::new();
         let mut lines_of: HashMap<&str, usize> = HashMap::new();
-        let mut inside = false;
-        for (line, content) in (1..).zip(text.lines()) {
-            let syntax = |expected| SectionConfigError::Syntax {
-                line,
-                expected,
-                found: quote(content),
-            };
-            if content.trim().is_empty() {
-                inside = false;
-            } else if let Some(section) = sections.last_mut().filter(|_| inside) {
-                section
-                    .props
-                    .push(parse_property(content).ok_or_else(|| syntax(PROPERTY))?);
-            } else {
-                let (ty, id) = parse_header(content).ok_or_else(|| syntax(HEADER))?;
-                if let Some(first) = lines_of.insert(id, line) {
-                    let id = id.to_owned();
-                    return Err(SectionConfigError::DuplicateSection { line, first, id });
-                }
-                sections.push(Section {
-                    ty: ty.to_owned(),
-                    id: id.to_owned(),
-                    props: Vec::with_capacity(USUAL_PROPERTIES),
-                    line,
-                });
-                inside = true;
+        let mut reader = Sections::new(text);
+        while let Some(section) = reader.next_section()? {
+            let SectionText {
+                ty, id, line, props, ..
+            } = section;
+            if let Some(first) = lines_of.insert(id, line) {
+                let id = id.to_owned();
+                return Err(SectionConfigError::DuplicateSection { line, first, id });
             }
+            sections.push(Section {
+                ty: ty.to_owned(),
+                id: id.to_owned(),
+                props: props
+                    .iter()
+                    .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                    .collect(),
+                line,
+            });
         }
         Ok(Self { sections })
     }
@@ -246,20 +362,49 @@ impl Section {
 fn unwritable(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         Some("it is empty")
-    } else if text.contains(['\n', '\r']) {
+    } else if memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
         Some("it holds a line break")
-    } else if text.trim() != text {
+    } else if trim(text).len() != text.len() {
         Some("it begins or ends with white space")
     } else {
         None
     }
 }
 
+/// As [`str::trim`], quickly where both ends are ASCII.
+fn trim(text: &str) -> &str {
+    let inner = trim_start(text);
+    match inner.as_bytes().iter().rposition(|byte| !is_space(*byte)) {
+        Some(last) if inner.as_bytes().get(last).is_some_and(u8::is_ascii) => {
+            inner.get(..=last).unwrap_or(inner)
+        }
+        Some(_) => inner.trim_end(),
+        None => "",
+    }
+}
+
+/// As [`str::trim_start`], quickly where the text begins with ASCII.
+fn trim_start(text: &str) -> &str {
+    match text.as_bytes().iter().position(|byte| !is_space(*byte)) {
+        Some(first) if text.as_bytes().get(first).is_some_and(u8::is_ascii) => {
+            text.get(first..).unwrap_or(text)
+        }
+        Some(_) => text.trim_start(),
+        None => "",
+    }
+}
+
+/// White space of Unicode that is ASCII.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | 0x09..=0x0d)
+}
+
+fn is_key_byte(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-')
+}
+
 fn is_key(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    !text.is_empty() && text.bytes().all(is_key_byte)
 }
 
 fn is_type(text: &str) -> bool {
@@ -268,15 +413,42 @@ fn is_type(text: &str) -> bool {
 
 fn parse_header(line: &str) -> Option<(&str, &str)> {
     let (ty, id) = line.split_once(':')?;
-    let id = id.trim();
+    let id = trim(id);
     (is_type(ty) && unwritable(id).is_none()).then_some((ty, id))
 }
 
-fn parse_property(line: &str) -> Option<(String, String)> {
+fn parse_property(line: &str) -> Option<(&str, &str)> {
     if !line.starts_with(char::is_whitespace) {
         return None;
     }
-    let (key, value) = line.trim().split_once(char::is_whitespace)?;
-    let value = value.trim();
-    (is_key(key) && unwritable(value).is_none()).then(|| (key.to_owned(), value.to_owned()))
+    let content = trim(line);
+    let end = content.bytes().position(|byte| !is_key_byte(byte))?;
+    let (key, rest) = content.split_at_checked(end)?;
+    if key.is_empty() || !rest.starts_with(char::is_whitespace) {
+        return None;
+    }
+    // What ends the line was trimmed with it.
+    let value = trim_start(rest);
+    (!value.is_empty() && memchr2(b'\n', b'\r', value.as_bytes()).is_none()).then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trims_as_the_standard_library_does() {
+        let pieces = [
+            "", " ", "\t", "\u{b}", "\u{1c}", "\u{85}", "\u{a0}", "\u{3000}", "a", "\u{e4}", "\r",
+        ];
+        for first in pieces {
+            for second in pieces {
+                for third in pieces {
+                    let text = format!("{first}{second}{third}");
+                    assert_eq!(trim(&text), text.trim(), "{text:?}");
+                    assert_eq!(trim_start(&text), text.trim_start(), "{text:?}");
+                }
+            }
+        }
+    }
 }

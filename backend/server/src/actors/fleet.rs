@@ -46,7 +46,7 @@ impl FleetActor {
         for entry in generation.stores.iter() {
             let handle = match self.stores.remove(&entry.name) {
                 Some(handle) => {
-                    if handle.view.entry().section_hash != entry.section_hash {
+                    if !handle.view.entry().same_section(entry) {
                         // Waits in the actor's mailbox beyond its bound at worst once per edit of the configuration.
                         handle.actor.do_send(ApplyEntry(Arc::clone(entry)));
                     }

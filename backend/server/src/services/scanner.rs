@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fleethold_fleet::StoreEntry;
 use fleethold_format::names::DatastoreName;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,7 @@ struct Running {
 pub async fn run(views: Arc<Views>, stop: CancellationToken) {
     let (done, mut finished) = mpsc::channel::<DatastoreName>(AT_ONCE + MAX_STUCK);
     let mut running: HashMap<DatastoreName, Running> = HashMap::new();
-    let mut looked_at: HashMap<DatastoreName, (Instant, [u8; 32])> = HashMap::new();
+    let mut looked_at: HashMap<DatastoreName, (Instant, Arc<StoreEntry>)> = HashMap::new();
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -62,11 +63,11 @@ pub async fn run(views: Arc<Views>, stop: CancellationToken) {
             let entry = view.entry();
             let due = looked_at
                 .get(&view.name)
-                .is_none_or(|(at, hash)| now.duration_since(*at) >= EVERY || *hash != entry.section_hash);
+                .is_none_or(|(at, seen)| now.duration_since(*at) >= EVERY || !entry.same_section(seen));
             if !due || running.contains_key(&view.name) {
                 continue;
             }
-            looked_at.insert(view.name.clone(), (now, entry.section_hash));
+            looked_at.insert(view.name.clone(), (now, Arc::clone(&entry)));
             running.insert(
                 view.name.clone(),
                 Running {

@@ -50,7 +50,7 @@ impl Lookup for ReparseLookup {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // An open store goes on while its section is the same.
         if let Some(known) = open.get(name).and_then(Weak::upgrade)
-            && known.entry.section_hash == entry.section_hash
+            && known.entry.same_section(&entry)
         {
             return Ok(Handle(known));
         }

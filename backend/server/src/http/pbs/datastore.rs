@@ -49,10 +49,9 @@ pub(super) async fn list(caller: PbsCaller, state: Data<AppState>, params: Param
             comment: entry.comment.clone(),
             mount_status: MOUNT_STATUS,
             maintenance: entry
-                .props
-                .iter()
-                .find(|(key, _)| key == "maintenance-mode")
-                .map(|(_, value)| value.clone()),
+                .props()
+                .find(|(key, _)| *key == "maintenance-mode")
+                .map(|(_, value)| value.to_owned()),
             backend_type: BACKEND_TYPE,
         }
     });
