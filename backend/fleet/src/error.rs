@@ -64,6 +64,14 @@ pub enum FleetError {
         /// The digest of the file, hex.
         found: String,
     },
+    /// The memory that processes share is not as it has to be.
+    #[error("{}: {reason}", path.display())]
+    Shared {
+        /// Its file.
+        path: PathBuf,
+        /// Expected and found.
+        reason: String,
+    },
     /// A datastore of that name is configured already.
     #[error("datastore {name} already exists, at {}", path.display())]
     Exists {

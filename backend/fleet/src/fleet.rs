@@ -1,5 +1,6 @@
 //! The published configuration and how it follows the file.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,9 +10,11 @@ use arc_swap::ArcSwap;
 use fleethold_format::names::DatastoreName;
 use parking_lot::Mutex;
 
-use crate::config_file::{self, LOCK_TIMEOUT};
+use crate::config_file::{self, ConfigLock, LOCK_TIMEOUT};
 use crate::error::{ConfigProblem, FleetError};
 use crate::generation::{Generation, ParsedFleet, StoreEntry};
+use crate::handle::Live;
+use crate::shared::{Operations, Shared};
 
 /// The file's name in the configuration directory.
 const FILE_NAME: &str = "datastore.cfg";
@@ -21,17 +24,36 @@ const LOCK_NAME: &str = ".datastore.lck";
 const CACHED_GENERATIONS: u64 = 8;
 
 /// What can be chosen when the fleet is opened.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FleetOptions {
     /// How long a writer waits for the file's lock.
     pub lock_timeout: Duration,
+    /// Where processes of the same configuration meet; `None` for a process that is alone with it.
+    pub run_dir: Option<PathBuf>,
+    /// Called when nothing of this process uses a datastore that is gone or whose maintenance mode wants it closed: what is open
+    /// of it is to be closed. May be called more than once, on any thread, while handles are dropped: it must not wait.
+    pub on_unused: Option<OnUnused>,
 }
+
+/// See [`FleetOptions::on_unused`].
+pub type OnUnused = Arc<dyn Fn(&StoreEntry) + Send + Sync>;
 
 impl Default for FleetOptions {
     fn default() -> Self {
         Self {
             lock_timeout: LOCK_TIMEOUT,
+            run_dir: None,
+            on_unused: None,
         }
+    }
+}
+
+impl fmt::Debug for FleetOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FleetOptions")
+            .field("lock_timeout", &self.lock_timeout)
+            .field("run_dir", &self.run_dir)
+            .finish_non_exhaustive()
     }
 }
 
@@ -46,6 +68,10 @@ pub struct FleetStats {
     pub cache_hits: u64,
     /// Parsed generations in the cache now.
     pub cached_generations: u64,
+    /// Changes of the configuration, as all processes count them.
+    pub shared_generation: u64,
+    /// Processes that share it, this one included.
+    pub processes: usize,
 }
 
 /// The datastores of one configuration directory. Clones share everything.
@@ -54,12 +80,21 @@ pub struct Fleet {
     pub(crate) inner: Arc<Inner>,
 }
 
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet")
+            .field("file", &self.inner.file)
+            .finish_non_exhaustive()
+    }
+}
+
 pub(crate) struct Inner {
     pub(crate) directory: PathBuf,
     pub(crate) file: PathBuf,
     pub(crate) lock_file: PathBuf,
     pub(crate) options: FleetOptions,
-    published: ArcSwap<Generation>,
+    pub(crate) published: ArcSwap<Generation>,
+    pub(crate) shared: Arc<Shared>,
     /// Held while the file is read and published, so that an older content never replaces a newer one.
     reload: Mutex<()>,
     parsed: moka::sync::Cache<[u8; 32], Arc<ParsedFleet>>,
@@ -71,14 +106,22 @@ pub(crate) struct Inner {
 impl Fleet {
     /// Reads `<config_dir>/datastore.cfg`. A missing file or directory means no datastores; a broken file too, with
     /// [`Generation::error`] saying why. Blocking.
-    #[must_use]
-    pub fn open(config_dir: &Path) -> Self {
+    ///
+    /// # Errors
+    /// [`FleetError::Io`] without memory.
+    pub fn open(config_dir: &Path) -> Result<Self, FleetError> {
         Self::open_with(config_dir, FleetOptions::default())
     }
 
     /// As [`Fleet::open`], with options.
-    #[must_use]
-    pub fn open_with(config_dir: &Path, options: FleetOptions) -> Self {
+    ///
+    /// # Errors
+    /// The file in the run directory cannot be made, or is another program's; all its slots are taken.
+    pub fn open_with(config_dir: &Path, options: FleetOptions) -> Result<Self, FleetError> {
+        let shared = match &options.run_dir {
+            Some(run_dir) => Shared::join(run_dir, config_dir)?,
+            None => Shared::alone()?,
+        };
         let nothing = ParsedFleet::new(Vec::new());
         let empty = Generation {
             number: 0,
@@ -94,6 +137,7 @@ impl Fleet {
                 lock_file: config_dir.join(LOCK_NAME),
                 options,
                 published: ArcSwap::from_pointee(empty),
+                shared: Arc::new(shared),
                 reload: Mutex::new(()),
                 parsed: moka::sync::Cache::new(CACHED_GENERATIONS),
                 reads: AtomicU64::new(0),
@@ -102,7 +146,7 @@ impl Fleet {
             }),
         };
         fleet.reload(true);
-        fleet
+        Ok(fleet)
     }
 
     /// The published generation. Touches no file and takes no lock.
@@ -111,11 +155,26 @@ impl Fleet {
         self.inner.published.load_full()
     }
 
-    /// A datastore's entry. Touches no file and takes no lock. Whether its maintenance mode allows what the caller wants is
-    /// the caller's question: [`crate::Maintenance::check`].
+    /// A datastore's entry. Touches no file and takes no lock. Nothing is counted and no mode asked: see [`Fleet::lookup`].
     #[must_use]
-    pub fn lookup(&self, name: &DatastoreName) -> Option<Arc<StoreEntry>> {
-        self.inner.published.load().lookup(name)
+    pub fn entry(&self, name: &DatastoreName) -> Option<Arc<StoreEntry>> {
+        self.inner.published.load().entry(name)
+    }
+
+    /// What goes on with a datastore, in all processes that share the configuration.
+    #[must_use]
+    pub fn operations(&self, name: &DatastoreName) -> Operations {
+        self.inner.shared.operations(name).unwrap_or_default()
+    }
+
+    /// Waits until every process that shares the configuration has published it as it is now; whether they did within
+    /// `patience`. From then on [`Fleet::operations`] counts what began under an older one. Blocking.
+    #[must_use]
+    pub fn wait_published(&self, patience: Duration) -> bool {
+        let shared = &self.inner.shared;
+        let generation = shared.generation();
+        self.refresh();
+        shared.wait_seen(generation, patience)
     }
 
     /// Reads the file again and publishes a new generation if its content, or what is wrong with it, changed. Blocking.
@@ -140,22 +199,30 @@ impl Fleet {
             parses: inner.parses.load(Ordering::Relaxed),
             cache_hits: inner.cache_hits.load(Ordering::Relaxed),
             cached_generations: inner.parsed.entry_count(),
+            shared_generation: inner.shared.generation(),
+            processes: inner.shared.processes(),
         }
     }
 
     fn reload(&self, first: bool) -> bool {
         let inner = &self.inner;
         let _one_at_a_time = inner.reload.lock();
+        // Before the file is read: what is read is at least as new.
+        let generation = inner.shared.generation();
         let published = inner.published.load_full();
         inner.reads.fetch_add(1, Ordering::Relaxed);
+        let mut found = None;
         let next = match config_file::read(&inner.file) {
             Ok(bytes) => {
                 let digest = config_file::digest(&bytes);
+                found = Some(digest);
                 if digest == published.digest && published.error.is_none() && !first {
+                    inner.shared.saw(generation);
+                    self.announce(&digest);
                     return false;
                 }
                 self.parsed(&digest, &bytes, &published)
-                    .map(|parsed| (digest, parsed))
+                    .and_then(|parsed| Ok((digest, self.counted(&parsed, &published)?)))
             }
             Err(FleetError::Io { source, .. }) => {
                 Err(self.problem(None, format!("cannot be read: {source}")))
@@ -163,26 +230,114 @@ impl Fleet {
             Err(other) => Err(self.problem(None, other.to_string())),
         };
         let number = published.number + 1;
-        let next = match next {
-            Ok((digest, parsed)) => Generation {
-                number,
-                digest,
-                stores: Arc::clone(&parsed.stores),
-                error: None,
-                by_name: Arc::clone(&parsed.by_name),
-            },
-            Err(problem) if published.error.as_ref() == Some(&problem) => return false,
+        let changed = match next {
+            Ok((digest, parsed)) => {
+                self.publish(Generation {
+                    number,
+                    digest,
+                    stores: parsed.stores,
+                    error: None,
+                    by_name: parsed.by_name,
+                });
+                true
+            }
+            Err(problem) if published.error.as_ref() == Some(&problem) => false,
             Err(problem) => {
                 tracing::warn!(%problem, "keeping the last good configuration");
-                Generation {
+                self.publish(Generation {
                     number,
                     error: Some(problem),
                     ..Generation::clone(&published)
-                }
+                });
+                true
             }
         };
-        inner.published.store(Arc::new(next));
-        true
+        inner.shared.saw(generation);
+        if let Some(digest) = found {
+            self.announce(&digest);
+        }
+        changed
+    }
+
+    /// The same entries with counters; those that were published and replaced before are published anew.
+    fn counted(&self, parsed: &ParsedFleet, published: &Generation) -> Result<ParsedFleet, ConfigProblem> {
+        let current = |entry: &Arc<StoreEntry>| {
+            let known = published
+                .find(&entry.name)
+                .filter(|known| known.same_section(entry));
+            match known {
+                Some(known) => Arc::clone(known),
+                None if entry.live.get().is_some() => Arc::new(entry.renewed()),
+                None => Arc::clone(entry),
+            }
+        };
+        let stores: Vec<Arc<StoreEntry>> = parsed.stores.iter().map(current).collect();
+        let new: Vec<&Arc<StoreEntry>> = stores.iter().filter(|entry| entry.live.get().is_none()).collect();
+        let counters = self
+            .inner
+            .shared
+            .counters(new.iter().map(|entry| &entry.name))
+            .map_err(|error| self.problem(None, format!("operations cannot be counted: {error}")))?;
+        for (entry, counter) in new.into_iter().zip(counters) {
+            entry
+                .live
+                .get_or_init(|| Live::new(counter, Arc::downgrade(&self.inner)));
+        }
+        Ok(ParsedFleet::new(stores))
+    }
+
+    /// Puts a generation in force and retires the entries that it replaces.
+    fn publish(&self, next: Generation) {
+        let inner = &self.inner;
+        let next = Arc::new(next);
+        let before = inner.published.swap(Arc::clone(&next));
+        let replaced: Vec<&Arc<StoreEntry>> = before
+            .stores
+            .iter()
+            .filter(|entry| !next.find(&entry.name).is_some_and(|now| Arc::ptr_eq(now, entry)))
+            .collect();
+        for entry in &replaced {
+            if let Some(live) = entry.live.get() {
+                live.retire();
+            }
+        }
+        // Those that nobody uses have no last user who would.
+        for entry in replaced {
+            inner.close_unused(entry);
+        }
+    }
+
+    /// Says that what was just published is seen, and tells the other processes of it when somebody changed it by hand: one edit is
+    /// one step.
+    fn announce(&self, digest: &[u8; 32]) {
+        let inner = &self.inner;
+        let (generation, told) = inner.shared.state();
+        if told == *digest {
+            inner.shared.saw(generation);
+            return;
+        }
+        if inner.options.run_dir.is_none() {
+            inner.shared.saw(inner.shared.bump(digest));
+            return;
+        }
+        // Who writes the file through us holds the lock until the step is made.
+        let _locked = match ConfigLock::acquire(&inner.lock_file, inner.options.lock_timeout) {
+            Ok(locked) => locked,
+            // Who may not write here only follows; the other processes look for themselves, too.
+            Err(error) => {
+                tracing::debug!(%error, "a changed configuration is left to others to tell of");
+                return;
+            }
+        };
+        let still = config_file::read(&inner.file).is_ok_and(|bytes| config_file::digest(&bytes) == *digest);
+        // If not, the change that came in between is looked at next.
+        if still {
+            let (generation, told) = inner.shared.state();
+            let step = || inner.shared.bump(digest);
+            inner
+                .shared
+                .saw(if told == *digest { generation } else { step() });
+        }
     }
 
     /// The parsed form of these bytes, from the cache if they were seen before.

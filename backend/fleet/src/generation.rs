@@ -4,13 +4,14 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fleethold_format::names::DatastoreName;
 use fleethold_format::section_config::{self, SectionConfig, SectionConfigError, SectionText, Sections};
 
 use crate::config_file;
 use crate::error::{ConfigProblem, FleetError};
+use crate::handle::Live;
 use crate::maintenance::Maintenance;
 
 /// The longest comment, in characters.
@@ -20,7 +21,7 @@ pub(crate) const MAX_COMMENT_CHARS: usize = 128;
 const SECTION_TYPE: &str = "datastore";
 
 /// One datastore as configured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct StoreEntry {
     /// Its name.
     pub name: DatastoreName,
@@ -32,6 +33,8 @@ pub struct StoreEntry {
     pub maintenance: Option<Maintenance>,
     /// The lines of its properties as they stand in the file.
     text: Box<str>,
+    /// What is known of it since it was published.
+    pub(crate) live: OnceLock<Live>,
 }
 
 impl StoreEntry {
@@ -44,6 +47,18 @@ impl StoreEntry {
     #[must_use]
     pub fn same_section(&self, other: &Self) -> bool {
         self.name == other.name && self.text == other.text
+    }
+
+    /// The same section, not published yet.
+    pub(crate) fn renewed(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            comment: self.comment.clone(),
+            maintenance: self.maintenance.clone(),
+            text: self.text.clone(),
+            live: OnceLock::new(),
+        }
     }
 }
 
@@ -113,8 +128,12 @@ impl Generation {
 
     /// The entry of a datastore.
     #[must_use]
-    pub fn lookup(&self, name: &DatastoreName) -> Option<Arc<StoreEntry>> {
-        self.by_name.get(name.as_str()).map(|named| Arc::clone(&named.0))
+    pub fn entry(&self, name: &DatastoreName) -> Option<Arc<StoreEntry>> {
+        self.find(name).map(Arc::clone)
+    }
+
+    pub(crate) fn find(&self, name: &DatastoreName) -> Option<&Arc<StoreEntry>> {
+        self.by_name.get(name.as_str()).map(|named| &named.0)
     }
 
     /// The digest as the API shows it: 64 lower-case hex digits.
@@ -132,6 +151,10 @@ pub(crate) struct ParsedFleet {
 }
 
 impl ParsedFleet {
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "hashed and compared by the name alone, which never changes"
+    )]
     pub(crate) fn new(mut stores: Vec<Arc<StoreEntry>>) -> Self {
         stores.sort_by(|a, b| a.name.cmp(&b.name));
         let by_name = stores.iter().map(|entry| Named(Arc::clone(entry))).collect();
@@ -252,6 +275,7 @@ pub(crate) fn parse_section(section: &SectionText<'_, '_>) -> Result<StoreEntry,
         comment,
         maintenance,
         text: section.text.into(),
+        live: OnceLock::new(),
     })
 }
 

@@ -1,11 +1,8 @@
 //! Finding a datastore for an operation: what every request begins with.
 
-use std::sync::Arc;
-
 use fleethold_format::names::DatastoreName;
 
 use crate::error::FleetError;
-use crate::fleet::Fleet;
 use crate::generation::StoreEntry;
 use crate::maintenance::{Maintenance, MaintenanceRefusal, Operation};
 
@@ -47,19 +44,6 @@ pub trait Lookup {
     fn find(&self, name: &DatastoreName, operation: Operation) -> Result<Self::Handle, LookupError>;
 }
 
-/// The published generation: touches no file and takes no lock.
-impl Lookup for Fleet {
-    type Handle = Arc<StoreEntry>;
-
-    fn find(&self, name: &DatastoreName, operation: Operation) -> Result<Arc<StoreEntry>, LookupError> {
-        let entry = self
-            .lookup(name)
-            .ok_or_else(|| LookupError::Unknown { name: name.clone() })?;
-        entry.allows(operation)?;
-        Ok(entry)
-    }
-}
-
 impl StoreEntry {
     /// Refuses what the maintenance mode does.
     ///
@@ -74,5 +58,12 @@ impl StoreEntry {
                 name: self.name.clone(),
                 source,
             })
+    }
+
+    /// Whether its maintenance mode wants it closed when nobody uses it.
+    pub(crate) fn wants_closing(&self) -> bool {
+        self.maintenance
+            .as_ref()
+            .is_some_and(|maintenance| maintenance.kind.clears_cache())
     }
 }

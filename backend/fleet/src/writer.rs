@@ -87,7 +87,7 @@ impl Fleet {
             path: inner.directory.clone(),
             source,
         })?;
-        let _locked = ConfigLock::acquire(&inner.lock_file, inner.options.lock_timeout)?;
+        let locked = ConfigLock::acquire(&inner.lock_file, inner.options.lock_timeout)?;
         let bytes = config_file::read(&inner.file)?;
         let digest = config_file::digest(&bytes);
         if let Some(expected) = expected_digest.filter(|expected| **expected != digest) {
@@ -108,6 +108,8 @@ impl Fleet {
         // Nothing is written that would not be read back.
         ParsedFleet::parse(&inner.file, &text, None).map_err(invalid)?;
         config_file::replace(&inner.file, text.as_bytes(), MODE_CONFIG)?;
+        inner.shared.bump(&config_file::digest(text.as_bytes()));
+        drop(locked);
         self.refresh();
         Ok(())
     }

@@ -28,7 +28,7 @@ proptest! {
             }
         }
         std::fs::write(&file, &text).unwrap();
-        let fleet = Fleet::open(directory.path());
+        let fleet = Fleet::open(directory.path()).unwrap();
         prop_assert_eq!(fleet.current().error.clone(), None);
         let name = DatastoreName::parse("another").unwrap();
         fleet.store_add(&name, Path::new("/srv/another"), Some("a comment")).unwrap();
@@ -42,7 +42,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("datastore.cfg");
         std::fs::write(&file, &text).unwrap();
-        let generation = Fleet::open(directory.path()).current();
+        let generation = Fleet::open(directory.path()).unwrap().current();
         if let Some(problem) = &generation.error {
             prop_assert_eq!(&problem.file, &file);
             prop_assert_eq!(generation.stores.len(), 0);

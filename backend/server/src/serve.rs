@@ -15,7 +15,7 @@ use actix::Actor as _;
 use actix_web::middleware::{Compress, NormalizePath, TrailingSlash, from_fn};
 use actix_web::{App, HttpServer, web};
 use anyhow::Context as _;
-use fleethold_fleet::Fleet;
+use fleethold_fleet::{Fleet, FleetOptions};
 use fleethold_history::{Database, DatabaseConfig, Machine, Recorder, RecorderConfig};
 use fleethold_restore::{EngineConfig, RestoreEngine};
 use tokio::runtime::{self, Runtime};
@@ -151,6 +151,7 @@ struct Ground {
     tasks: Arc<TaskFiles>,
     records: JobRecords,
     engine: RestoreEngine,
+    fleet: Fleet,
 }
 
 impl Ground {
@@ -161,6 +162,11 @@ impl Ground {
         for folder in [state_dir, &settings.config_dir, &settings.run_dir] {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
+        let options = FleetOptions {
+            run_dir: Some(settings.run_dir.clone()),
+            ..FleetOptions::default()
+        };
+        let fleet = Fleet::open_with(&settings.config_dir, options)?;
         let node = node_name();
         let own = match (&settings.tls_cert, &settings.tls_key) {
             (Some(certificate), Some(key)) => Some(OwnCertificate {
@@ -194,6 +200,7 @@ impl Ground {
                 memory_bytes: settings.memory_bytes,
                 cpu_threads: settings.cpu_threads,
             })?,
+            fleet,
             settings,
         })
     }
@@ -218,11 +225,12 @@ async fn answer(
         tasks,
         records,
         engine,
+        fleet,
     } = ground;
     let sessions = Arc::new(sessions);
     let views = Arc::new(Views {
         users: Arc::clone(&sessions.users),
-        fleet: Fleet::open(&settings.config_dir),
+        fleet,
         stores: StoreTable::default(),
         jobs: crate::jobs::table::JobTable::default(),
         database,

@@ -50,7 +50,7 @@ pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     match request.side {
         Side::Before => measure(&ReparseLookup::new(dir.join(CONFIG_FILE)), &shape),
         Side::After => {
-            let fleet = Fleet::open(&dir);
+            let fleet = Fleet::open(&dir).map_err(failed)?;
             if let Some(problem) = &fleet.current().error {
                 return Err(failed(problem));
             }

@@ -21,7 +21,7 @@ fn a_change_keeps_order_and_unknown_properties() {
         format!("{TWO}\ndatastore: gamma\n\tcomment third\n\tpath /srv/gamma\n")
     );
     assert_eq!(
-        fleet.lookup(&name("gamma")).unwrap().comment.as_deref(),
+        fleet.entry(&name("gamma")).unwrap().comment.as_deref(),
         Some("third"),
         "published at once"
     );
@@ -128,7 +128,7 @@ fn an_edit_on_top_of_another_digest_is_refused() {
             Ok(())
         })
         .unwrap();
-    assert!(fleet.lookup(&name("alpha")).unwrap().maintenance.is_some());
+    assert!(fleet.entry(&name("alpha")).unwrap().maintenance.is_some());
     let broken = fleet.edit(None, |config, _| {
         config
             .section_mut("alpha")
@@ -152,7 +152,7 @@ fn a_held_lock_is_respected() {
     assert!(matches!(error, FleetError::Locked { .. }), "{error}");
     assert_eq!(place.text(), TWO);
     assert!(
-        !fleet.refresh() && fleet.lookup(&name("alpha")).is_some(),
+        !fleet.refresh() && fleet.entry(&name("alpha")).is_some(),
         "reading needs no lock"
     );
     drop(lock);
@@ -166,7 +166,7 @@ fn writers_at_once_lose_no_change() {
     std::thread::scope(|scope| {
         for writer in 0..4 {
             scope.spawn(move || {
-                let fleet = Fleet::open(directory);
+                let fleet = Fleet::open(directory).unwrap();
                 for store in 0..10 {
                     let store = format!("store-{writer}-{store}");
                     fleet

@@ -297,7 +297,7 @@ mod tests {
             .await
             .unwrap();
         Arc::new(Views {
-            fleet: fleethold_fleet::Fleet::open(dir),
+            fleet: fleethold_fleet::Fleet::open(dir).unwrap(),
             users: Arc::new(UserStore::open(dir).unwrap()),
             stores: crate::views::StoreTable::default(),
             jobs: crate::jobs::table::JobTable::default(),

@@ -68,7 +68,7 @@ pub(super) fn run(settings: &Settings, args: LsArgs) -> CliResult {
 }
 
 fn stores(settings: &Settings) -> CliResult<Listing> {
-    let generation = Fleet::open(&settings.config_dir).current();
+    let generation = Fleet::open(&settings.config_dir)?.current();
     if let Some(problem) = &generation.error {
         return Err(Failure::setup(anyhow::anyhow!(
             "cannot list the datastores: {problem}"

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use fleethold_datastore::Datastore;
-use fleethold_fleet::{Fleet, Operation};
+use fleethold_fleet::{Fleet, FleetError, FleetOptions, Operation, StoreHandle};
 use fleethold_format::names::DatastoreName;
 
 use super::exit::{CliResult, Failure};
@@ -14,6 +14,24 @@ use crate::settings::Settings;
 pub(super) struct Place {
     pub(super) store: Datastore,
     pub(super) label: String,
+    /// Counts as a reader of the datastore, for who wants to take it offline.
+    _reading: Option<StoreHandle>,
+}
+
+/// The configured datastores. Where this user may not share the counters of operations, the command counts for itself.
+pub(super) fn fleet(settings: &Settings) -> CliResult<Fleet> {
+    let options = FleetOptions {
+        run_dir: Some(settings.run_dir.clone()),
+        ..FleetOptions::default()
+    };
+    match Fleet::open_with(&settings.config_dir, options) {
+        Ok(fleet) => Ok(fleet),
+        Err(error @ FleetError::Io { .. }) => {
+            tracing::debug!(%error, "operations are not shared with other processes");
+            Ok(Fleet::open(&settings.config_dir)?)
+        }
+        Err(other) => Err(other.into()),
+    }
 }
 
 /// Opens the datastore that `text` means: a text with a `/` is a directory, another one the name of a configured datastore, or, when
@@ -23,21 +41,20 @@ pub(super) fn open(settings: &Settings, text: &str) -> CliResult<Place> {
     if text.contains('/') || text == "." || text == ".." {
         return open_path(text, path);
     }
-    let fleet = Fleet::open(&settings.config_dir);
+    let fleet = fleet(settings)?;
     let generation = fleet.current();
     let entry = DatastoreName::parse(text)
         .ok()
-        .and_then(|name| generation.lookup(&name));
+        .and_then(|name| generation.entry(&name));
     if let Some(entry) = entry {
-        if let Some(maintenance) = &entry.maintenance {
-            maintenance
-                .check(Operation::Read)
-                .with_context(|| format!("cannot read datastore {}", entry.name))?;
-        }
+        let handle = fleet
+            .lookup(&entry.name, Operation::Read)
+            .with_context(|| format!("cannot read datastore {}", entry.name))?;
         let store = Datastore::open(entry.name.clone(), &entry.path)?;
         return Ok(Place {
             store,
             label: text.to_owned(),
+            _reading: Some(handle),
         });
     }
     if path.is_dir() {
@@ -67,5 +84,6 @@ fn open_path(text: &str, path: &Path) -> CliResult<Place> {
     Ok(Place {
         store,
         label: text.to_owned(),
+        _reading: None,
     })
 }

@@ -10,7 +10,7 @@ use fleethold_format::names::DatastoreName;
 use serde_json::{Value, json};
 
 use super::exit::{CliResult, Exit, Failure};
-use super::output;
+use super::{output, place};
 use crate::settings::Settings;
 
 /// Register, list and unregister datastores
@@ -72,7 +72,7 @@ fn parse_name(text: &str) -> Result<DatastoreName, String> {
 }
 
 pub(super) fn run(settings: &Settings, command: StoreCommand) -> CliResult {
-    let fleet = Fleet::open(&settings.config_dir);
+    let fleet = place::fleet(settings)?;
     match command {
         StoreCommand::Add(args) => add(&fleet, &args)?,
         StoreCommand::List(args) => list(&fleet, &args)?,

@@ -44,7 +44,7 @@ impl Lookup for ReparseLookup {
     fn find(&self, name: &DatastoreName, operation: Operation) -> Result<Handle, LookupError> {
         let generation = Generation::read(&self.file)?;
         let entry = generation
-            .lookup(name)
+            .entry(name)
             .ok_or_else(|| LookupError::Unknown { name: name.clone() })?;
         entry.allows(operation)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         let entry = Generation::read(&self.file)
             .ok()
-            .and_then(|generation| generation.lookup(&self.entry.name));
+            .and_then(|generation| generation.entry(&self.entry.name));
         let maintenance = entry.as_ref().and_then(|entry| entry.maintenance.as_ref());
         if maintenance.is_some_and(|maintenance| maintenance.kind.clears_cache()) {
             tracing::debug!(store = %self.entry.name, "closed");
