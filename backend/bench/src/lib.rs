@@ -14,6 +14,7 @@ pub mod environment;
 mod error;
 pub mod floors;
 pub mod guard;
+pub mod measure;
 mod measured;
 pub mod record;
 pub mod runner;
