@@ -17,6 +17,7 @@ use crate::actors::events::FeedStats;
 use crate::actors::store::StoreActor;
 use crate::auth::users::UserStore;
 use crate::jobs::table::JobTable;
+use crate::services::bench::table::BenchTable;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::health;
 use crate::services::rights::Sight;
@@ -206,6 +207,8 @@ pub struct Views {
     pub stores: StoreTable,
     /// Jobs.
     pub jobs: JobTable,
+    /// Benchmark runs.
+    pub bench: BenchTable,
     /// Database.
     pub database: Arc<Database>,
     /// What goes to the database, now or later.

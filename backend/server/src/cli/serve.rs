@@ -25,6 +25,9 @@ pub(super) struct ServeArgs {
     /// Write {url, fingerprint, pid, user, password_file} to this file once the server answers
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
+    /// Offer this workload file, too, to whoever may start benchmark runs (can be given more than once)
+    #[arg(long = "workload", value_name = "FILE")]
+    workloads: Vec<PathBuf>,
 }
 
 pub(super) fn run(settings: Settings, args: ServeArgs) -> CliResult {
@@ -32,6 +35,8 @@ pub(super) fn run(settings: Settings, args: ServeArgs) -> CliResult {
         settings,
         ServeOptions {
             ready_file: args.ready_file,
+            worker: None,
+            workloads: args.workloads,
         },
     )?;
     Ok(Exit::Done)

@@ -14,6 +14,7 @@ pub mod docs;
 pub mod drain;
 pub mod extract;
 pub mod headers;
+pub mod json;
 mod methods;
 pub mod metrics;
 pub mod openapi;

@@ -8,7 +8,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::extract::{CSRF_HEADER, HOST_COOKIE};
-use super::v1::{about, content, events, fleet, history, restores, session, stores};
+use super::v1::{about, bench, content, events, fleet, history, restores, session, stores};
 
 /// The document.
 #[derive(OpenApi)]
@@ -31,6 +31,8 @@ use super::v1::{about, content, events, fleet, history, restores, session, store
         restores::plan,
         history::list, history::get, history::samples,
         events::follow,
+        bench::workloads::list,
+        bench::runs::create, bench::runs::list, bench::runs::get, bench::runs::cancel,
     ),
     components(schemas(fleethold_api_types::Problem, fleethold_api_types::ServerEvent)),
     modifiers(&Security),

@@ -49,7 +49,7 @@ pub struct Sight {
     audits: bool,
     /// No rule below `/datastore` says anything else: all stores, without asking for each.
     all_stores: bool,
-    /// `Sys.Audit` on `/system/status`: the server's inside.
+    /// `Sys.Audit` on `/system/status`: the server's inside, and what the machine measures.
     inside: bool,
 }
 
@@ -155,6 +155,9 @@ impl Sight {
                 snapshot.summary = views.summary_for(self);
                 snapshot.health = self.health(snapshot.health.clone());
                 snapshot.jobs.retain(|job| self.job(job));
+                if !self.inside {
+                    snapshot.bench.clear();
+                }
             }
         }
         let is_empty = match &event {
