@@ -69,10 +69,18 @@ pub struct BenchRun {
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
     /// When measuring began; absent for queued and imported ones.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub started_at: Option<OffsetDateTime>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub finished_at: Option<OffsetDateTime>,
     /// A short version.
     pub quick: bool,
@@ -322,7 +330,11 @@ pub struct Machine {
     /// Runs it made.
     pub runs: u64,
     /// The newest.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub last_run_at: Option<OffsetDateTime>,
     /// It is the one that this server runs on.
     pub this: bool,
