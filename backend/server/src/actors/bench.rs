@@ -139,7 +139,7 @@ fn new_run(lab: &Lab, plan: &Plan, operator: String) -> BenchRun {
         revision: lab.build.revision.clone().unwrap_or_default(),
         dirty: lab.build.dirty,
         machine_class: lab.environment.machine_class.clone(),
-        machine: String::new(),
+        machine: lab.machine.fingerprint.clone(),
         operator,
         reason: plan.reason.clone(),
         verdicts: None,
@@ -180,16 +180,19 @@ impl Handler<Cancel> for BenchActor {
             return Ok(run);
         }
         match self.lab.views.bench.get(id) {
-            Some(_) => {
-                let text = format!("benchmark run {id} ended already");
-                Err(ServiceError::conflict("already-ended", text))
-            }
+            Some(_) => Err(already_ended(id)),
             None => Err(ServiceError::not_found(
                 "unknown-run",
                 format!("there is no benchmark run {id} that waits or measures"),
             )),
         }
     }
+}
+
+/// There is nothing to stop any more.
+#[must_use]
+pub fn already_ended(id: Uuid) -> ServiceError {
+    ServiceError::conflict("already-ended", format!("benchmark run {id} ended already"))
 }
 
 /// The run that measured ended; what it has is kept.

@@ -1,5 +1,7 @@
 //! Matrices with their verdicts as the API shows them.
 
+use std::collections::BTreeMap;
+
 use fleethold_api_types::bench as api;
 use fleethold_bench_model::comparison::{self, Comparison, ComparisonError};
 use fleethold_bench_model::histogram::Log2Histogram;
@@ -8,6 +10,7 @@ use fleethold_bench_model::matrix::{Cell, Matrix, Version};
 use fleethold_bench_model::sample::Side;
 use fleethold_bench_model::unit::Direction;
 use fleethold_bench_model::verdict::Verdict;
+use fleethold_history::bench::CellSeries;
 use uuid::Uuid;
 
 use crate::services::error::{ServiceError, ServiceResult};
@@ -17,7 +20,11 @@ const MAX_SAMPLES: usize = 2_000;
 
 /// Why a matrix cannot be judged.
 pub fn refused(error: &ComparisonError) -> ServiceError {
-    ServiceError::unprocessable("not-comparable", error)
+    let code = match error {
+        ComparisonError::MachineClasses { .. } => "across-machines",
+        _ => "not-comparable",
+    };
+    ServiceError::unprocessable(code, error)
 }
 
 /// Judges a matrix that is made of `runs`. Takes the processor for a while.
@@ -88,6 +95,31 @@ pub fn tally(matrix: &Matrix) -> ServiceResult<[u32; 4]> {
         }
     }
     Ok(tally)
+}
+
+/// Says which series each cell is of: `series` is by the number of the cell in `whole`.
+pub fn name_series(comparison: &mut api::Comparison, whole: &Matrix, series: &[CellSeries]) {
+    let cells = whole
+        .rows
+        .iter()
+        .flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+    let by_number: BTreeMap<u32, i64> = series
+        .iter()
+        .filter_map(|of| Some((of.cell, of.after.or(of.before)?)))
+        .collect();
+    let by_place: BTreeMap<(&str, &str, bool, &str), i64> = (0..)
+        .zip(cells)
+        .filter_map(|(number, (row, cell))| {
+            let place = (&*row.scenario, &*row.value, row.control, &*cell.metric);
+            Some((place, *by_number.get(&number)?))
+        })
+        .collect();
+    for row in &mut comparison.rows {
+        for cell in &mut row.cells {
+            let place = (&*row.scenario, &*row.value, row.control, &*cell.metric);
+            cell.series = by_place.get(&place).copied();
+        }
+    }
 }
 
 /// The side as the API names it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fleethold_bench::environment::{Build, Environment};
 use fleethold_bench::worker::Workers;
+use fleethold_history::bench::BenchMachine;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::workloads::Offered;
@@ -30,6 +31,8 @@ pub struct Lab {
     pub build: Build,
     /// What it runs on.
     pub environment: Environment,
+    /// The same as the history knows it.
+    pub machine: BenchMachine,
     work: Semaphore,
     imports: Semaphore,
 }
@@ -39,8 +42,10 @@ impl Lab {
     #[must_use]
     pub fn new(views: Arc<Views>, dir: PathBuf, worker: PathBuf, workloads: Vec<Offered>) -> Self {
         let build = crate::build::this();
+        let environment = Environment::detect(&dir, &build);
         Self {
-            environment: Environment::detect(&dir, &build),
+            machine: BenchMachine::new(environment.machine_class.clone(), environment.facts.clone()),
+            environment,
             views,
             dir,
             workloads,

@@ -1,5 +1,6 @@
 //! What the server measures: the workloads of its binary, and those that its administrator names.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,6 +9,9 @@ use fleethold_api_types::bench::{BenchState, Scenario, Workload};
 use fleethold_bench::BenchError;
 use fleethold_bench::definition::Definition;
 use fleethold_bench::measure::cells;
+use fleethold_history::HistoryError;
+use fleethold_history::bench::BenchRunFilter;
+use uuid::Uuid;
 
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -78,21 +82,15 @@ pub fn find<'o>(offered: &'o [Offered], name: &str) -> ServiceResult<&'o Offered
 /// All of them, each with its newest ended run.
 ///
 /// # Errors
-/// None yet.
+/// When the database answers what this version does not know.
 pub async fn list(state: &AppState) -> ServiceResult<Page<Workload>> {
-    let kept = state.views.bench.list();
-    let last_run = |name: &str| {
-        let ended = |state: BenchState| matches!(state, BenchState::Ok | BenchState::Partial);
-        kept.iter()
-            .find(|run| run.workload == name && ended(run.state))
-            .map(|run| run.id)
-    };
+    let last = last_runs(state).await?;
     let items: Vec<Workload> = state
         .lab
         .workloads
         .iter()
         .map(|offered| Workload {
-            last_run: last_run(&offered.definition.name),
+            last_run: last.get(&offered.definition.name).copied(),
             ..describe(&offered.definition)
         })
         .collect();
@@ -101,6 +99,42 @@ pub async fn list(state: &AppState) -> ServiceResult<Page<Workload>> {
         items,
         next_cursor: None,
     })
+}
+
+/// The newest ended run of each workload. While the database is away, of those in memory.
+async fn last_runs(state: &AppState) -> ServiceResult<BTreeMap<String, Uuid>> {
+    let database = Arc::clone(&state.views.database);
+    let names: Vec<String> = state
+        .lab
+        .workloads
+        .iter()
+        .map(|offered| offered.definition.name.clone())
+        .collect();
+    let read = state.work.spawn(async move {
+        let mut last = BTreeMap::new();
+        for name in names {
+            let filter = BenchRunFilter {
+                workload: Some(name.clone()),
+                ..BenchRunFilter::default()
+            };
+            let page = database.bench_runs(&filter, None, 1).await?;
+            last.extend(page.items.first().map(|run| (name, run.id)));
+        }
+        Ok::<_, HistoryError>(last)
+    });
+    let mut last: BTreeMap<String, Uuid> = match read.await? {
+        Ok(last) => last,
+        Err(HistoryError::Away { .. } | HistoryError::Starting) => BTreeMap::new(),
+        Err(error) => return Err(error.into()),
+    };
+    // Those on their way to the database.
+    for run in state.views.bench.list() {
+        if matches!(run.state, BenchState::Ok | BenchState::Partial) {
+            let newest = last.entry(run.workload).or_insert(run.id);
+            *newest = run.id.max(*newest);
+        }
+    }
+    Ok(last)
 }
 
 fn describe(definition: &Definition) -> Workload {
