@@ -14,6 +14,7 @@
 mod alert;
 mod annotation;
 mod attachment;
+mod columns;
 mod copy;
 mod identity;
 mod machine;
