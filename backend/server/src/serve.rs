@@ -57,6 +57,8 @@ const BLOCKING_THREADS: usize = 512;
 pub struct ServeOptions {
     /// Written once the server answers: `{url, fingerprint, pid, user, password_file}`.
     pub ready_file: Option<PathBuf>,
+    /// Datastores are also found in the older way, for the benchmark that compares the two.
+    pub reparse: bool,
 }
 
 /// Runs the server in an actix system of its own until a signal ends it.
@@ -230,6 +232,9 @@ async fn answer(
         downloads: Downloads::default(),
         feed: events::FeedStats::default(),
     });
+    if options.reparse {
+        views.stores.also_reparse(views.fleet.file());
+    }
     settle_interrupted(&records, &targets, &views, &history, work).await?;
 
     let fleet = FleetActor::new(Arc::clone(&views), settings.cpu_threads.clamp(1, 4)).start();

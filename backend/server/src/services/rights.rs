@@ -141,6 +141,12 @@ impl Sight {
                 jobs.retain(|job| self.job(job));
                 samples.retain(|(id, _)| jobs.iter().any(|job| job.id == *id));
             }
+            Event::Bench { runs, samples } => {
+                if !self.inside {
+                    runs.clear();
+                    samples.clear();
+                }
+            }
             Event::Server(server) => {
                 server.summary = views.summary_for(self);
                 server.health = self.health(server.health.clone());
@@ -154,6 +160,7 @@ impl Sight {
         let is_empty = match &event {
             Event::Store { stores } => stores.is_empty(),
             Event::Job { jobs, .. } => jobs.is_empty(),
+            Event::Bench { runs, samples } => runs.is_empty() && samples.is_empty(),
             Event::Server(_) | Event::Snapshot(_) => false,
         };
         (!is_empty).then_some(event)

@@ -107,6 +107,7 @@ impl Ground {
         let stop = CancellationToken::new();
         let options = ServeOptions {
             ready_file: Some(ready_file.clone()),
+            ..ServeOptions::default()
         };
         let (settings, stopped) = (self.settings(database_url), stop.clone());
         let thread = std::thread::spawn(move || {
