@@ -71,14 +71,6 @@ CREATE TABLE public.bench_revision (
     dirty boolean NOT NULL,
     parent text
 );
-ALTER TABLE public.bench_revision ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.bench_revision_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 CREATE TABLE public.bench_run (
     id uuid NOT NULL,
     workload bigint NOT NULL,
@@ -114,13 +106,6 @@ CREATE TABLE public.bench_run (
     CONSTRAINT bench_run_four_verdicts CHECK ((cardinality(verdicts) = 4)),
     CONSTRAINT bench_run_frame_of_matrix CHECK (((content = 'matrix'::text) = (frame IS NOT NULL)))
 );
-CREATE TABLE public.bench_sample (
-    series bigint NOT NULL,
-    run uuid NOT NULL,
-    "position" integer NOT NULL,
-    value double precision NOT NULL,
-    CONSTRAINT bench_sample_is_a_measurement CHECK (((value >= (0)::double precision) AND (value < 'Infinity'::double precision)))
-);
 CREATE TABLE public.bench_series (
     id bigint NOT NULL,
     key_sha256 text NOT NULL,
@@ -133,14 +118,6 @@ CREATE TABLE public.bench_series (
     side text NOT NULL,
     CONSTRAINT bench_series_better_known CHECK ((better = ANY (ARRAY['lower'::text, 'higher'::text]))),
     CONSTRAINT bench_series_side_known CHECK ((side = ANY (ARRAY['before'::text, 'after'::text])))
-);
-ALTER TABLE public.bench_series ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.bench_series_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
 );
 CREATE TABLE public.bench_summary (
     series bigint NOT NULL,
@@ -156,6 +133,62 @@ CREATE TABLE public.bench_summary (
     max double precision NOT NULL,
     mad double precision NOT NULL,
     bins jsonb NOT NULL
+);
+CREATE VIEW public.bench_otava AS
+ SELECT summary.measured_at AS "time",
+    series.id AS series,
+    series.workload,
+    (series.parameters)::text AS parameters,
+    series.metric,
+    series.unit,
+        CASE series.better
+            WHEN 'higher'::text THEN 1
+            ELSE '-1'::integer
+        END AS direction,
+    series.machine_class,
+    series.side,
+    (run.id)::text AS run,
+    COALESCE(revision.repository, ''::text) AS repository,
+    COALESCE(revision.commit, ''::text) AS commit,
+    summary.n,
+    summary.min,
+    summary.lower_quartile,
+    summary.median,
+    summary.upper_quartile,
+    summary.max
+   FROM (((public.bench_summary summary
+     JOIN public.bench_series series ON ((series.id = summary.series)))
+     JOIN public.bench_run run ON ((run.id = summary.run)))
+     LEFT JOIN public.bench_revision revision ON ((revision.id =
+        CASE series.side
+            WHEN 'before'::text THEN run.revision_before
+            ELSE run.revision_after
+        END)))
+  WHERE (run.complete AND (NOT (EXISTS ( SELECT
+           FROM public.bench_annotation said
+          WHERE ((said.series = summary.series) AND (said.run = summary.run) AND (said.kind = 'outlier'::text) AND (said.withdrawn_at IS NULL))))));
+ALTER TABLE public.bench_revision ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.bench_revision_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE TABLE public.bench_sample (
+    series bigint NOT NULL,
+    run uuid NOT NULL,
+    "position" integer NOT NULL,
+    value double precision NOT NULL,
+    CONSTRAINT bench_sample_is_a_measurement CHECK (((value >= (0)::double precision) AND (value < 'Infinity'::double precision)))
+);
+ALTER TABLE public.bench_series ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.bench_series_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 CREATE TABLE public.bench_workload (
     id bigint NOT NULL,

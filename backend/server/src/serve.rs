@@ -66,6 +66,8 @@ pub struct ServeOptions {
     pub worker: Option<PathBuf>,
     /// Workload files that are offered beside those of the binary.
     pub workloads: Vec<PathBuf>,
+    /// Datastores are also found in the older way, for the benchmark that compares the two.
+    pub reparse: bool,
 }
 
 /// Runs the server in an actix system of its own until a signal ends it.
@@ -240,6 +242,9 @@ async fn answer(
         downloads: Downloads::default(),
         feed: events::FeedStats::default(),
     });
+    if options.reparse {
+        views.stores.also_reparse(views.fleet.file());
+    }
     settle_interrupted(&records, &targets, &views, &history, work).await?;
 
     let fleet = FleetActor::new(Arc::clone(&views), settings.cpu_threads.clamp(1, 4)).start();

@@ -1,6 +1,7 @@
 //! PostgreSQL's binary COPY form of `bench_sample`, in pieces.
 
 use sqlx::PgConnection;
+use sqlx::postgres::PgCopyIn;
 use uuid::Uuid;
 
 /// Signature, flags, length of the extension.
@@ -10,27 +11,38 @@ const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 /// Bytes of a piece: what waits in memory.
 const PIECE: usize = 1 << 20;
 
-/// Sends samples `(series, position, value)` of `run`.
-pub(super) async fn samples(
-    connection: &mut PgConnection,
+/// Samples of one run on their way.
+pub(super) struct SampleCopy<'c> {
+    copy: PgCopyIn<&'c mut PgConnection>,
+    buffer: Vec<u8>,
     run: Uuid,
-    rows: impl Iterator<Item = (i64, i32, f64)>,
-) -> Result<u64, sqlx::Error> {
-    let mut copy = connection
-        .copy_in_raw("COPY bench_sample (series, run, position, value) FROM STDIN (FORMAT binary)")
-        .await?;
-    let mut buffer = Vec::with_capacity(PIECE + 64);
-    buffer.extend_from_slice(HEADER);
-    for (series, position, value) in rows {
-        row(&mut buffer, series, run, position, value);
-        if buffer.len() >= PIECE {
-            copy.send(buffer.as_slice()).await?;
-            buffer.clear();
-        }
+}
+
+impl<'c> SampleCopy<'c> {
+    pub(super) async fn begin(connection: &'c mut PgConnection, run: Uuid) -> Result<Self, sqlx::Error> {
+        let copy = connection
+            .copy_in_raw("COPY bench_sample (series, run, position, value) FROM STDIN (FORMAT binary)")
+            .await?;
+        let mut buffer = Vec::with_capacity(PIECE + 64);
+        buffer.extend_from_slice(HEADER);
+        Ok(Self { copy, buffer, run })
     }
-    buffer.extend_from_slice(&TRAILER);
-    copy.send(buffer.as_slice()).await?;
-    copy.finish().await
+
+    /// Adds the next sample; whenever a piece is full it is sent.
+    pub(super) async fn add(&mut self, series: i64, position: i32, value: f64) -> Result<(), sqlx::Error> {
+        row(&mut self.buffer, series, self.run, position, value);
+        if self.buffer.len() >= PIECE {
+            self.copy.send(self.buffer.as_slice()).await?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    pub(super) async fn finish(mut self) -> Result<u64, sqlx::Error> {
+        self.buffer.extend_from_slice(&TRAILER);
+        self.copy.send(self.buffer.as_slice()).await?;
+        self.copy.finish().await
+    }
 }
 
 fn row(buffer: &mut Vec<u8>, series: i64, run: Uuid, position: i32, value: f64) {

@@ -176,7 +176,7 @@ impl Database {
     }
 
     /// Positions and values by series, in measured order: read from the index alone.
-    async fn numbers(
+    pub(super) async fn numbers(
         &self,
         pool: &PgPool,
         id: Uuid,

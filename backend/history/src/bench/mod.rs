@@ -14,15 +14,18 @@
 mod alert;
 mod annotation;
 mod attachment;
+mod columns;
 mod copy;
 mod identity;
 mod machine;
 mod matrix;
 mod new_run;
+mod retention;
 mod run;
 mod series;
 mod store;
 mod summary;
+mod watch;
 
 pub use alert::{AlertFilter, AlertState, BenchAlert};
 pub use annotation::{AnnotationKind, BenchAnnotation, NewAnnotation};
@@ -30,6 +33,7 @@ pub use attachment::{AttachmentKind, BenchAttachment, MAX_ATTACHMENT_BYTES, NewA
 pub use machine::{BenchMachine, BenchMachineRow};
 pub use matrix::BenchContent;
 pub use new_run::{BenchLoad, BenchMeta, NewBenchRun, NewContent, Revision, WorkloadFile};
+pub use retention::RolledUp;
 pub use run::{BenchRunFilter, BenchRunPage, BenchRunRow};
 pub use series::{BenchPoint, BenchSeries, CellSeries, SeriesFilter};
 pub use store::Stored;

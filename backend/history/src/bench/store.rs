@@ -9,11 +9,12 @@ use fleethold_bench_model::sample::Side;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::identity::Identity;
+use super::columns::{SeriesColumns, SummaryColumns};
+use super::copy::SampleCopy;
 use super::matrix::{earlier_medians, fill_noise, frame, ordinal};
 use super::new_run::{BenchMeta, NewBenchRun, NewContent, Revision};
-use super::summary::{self, Prepared};
-use super::{attachment, copy, machine};
+use super::summary;
+use super::{attachment, machine};
 use crate::database::Database;
 use crate::error::HistoryError;
 
@@ -54,9 +55,10 @@ impl Database {
                 transaction.rollback().await?;
                 return Ok(None);
             };
-            let series = write_series(&mut transaction, &prepared).await?;
-            write_summaries(&mut transaction, &run.meta, &prepared, &series).await?;
-            write_samples(&mut transaction, run.meta.id, &run.content, &prepared, &series).await?;
+            let series = write_series(&mut transaction, SeriesColumns::of(&prepared)).await?;
+            let cells = prepared.cells(&series);
+            write_summaries(&mut transaction, &run.meta, SummaryColumns::of(&prepared, &cells)).await?;
+            write_samples(&mut transaction, run.meta.id, &run.content, &cells).await?;
             if let NewContent::Matrix(matrix) = &run.content {
                 write_histograms(&mut transaction, run.meta.id, matrix).await?;
             }
@@ -64,9 +66,9 @@ impl Database {
                 attachment::write(&mut transaction, run.meta.id, file).await?;
             }
             transaction.commit().await?;
-            Ok(Some(series))
+            Ok(Some(cells))
         };
-        let Some(series) = self.bounded_by(BULK_LIMIT, "store a run", store).await? else {
+        let Some(cells) = self.bounded_by(BULK_LIMIT, "store a run", store).await? else {
             // Somebody else stored it a moment ago.
             return match self.bench_run_of_digest(&run.digest).await? {
                 Some(id) => Ok(Stored { id, known: true }),
@@ -78,7 +80,7 @@ impl Database {
             };
         };
         let id = run.meta.id;
-        self.write_verdicts(run, &prepared, &series).await?;
+        self.write_verdicts(run, cells).await?;
         Ok(Stored { id, known: false })
     }
 
@@ -86,14 +88,8 @@ impl Database {
     async fn write_verdicts(
         &self,
         run: Arc<NewBenchRun>,
-        prepared: &Prepared,
-        series: &BTreeMap<String, i64>,
+        cells: BTreeMap<i32, i64>,
     ) -> Result<(), HistoryError> {
-        let cells: BTreeMap<i32, i64> = prepared
-            .sides
-            .iter()
-            .filter_map(|side| Some((side.ordinal, *series.get(&side.key_sha256)?)))
-            .collect();
         let ids: Vec<i64> = cells.values().copied().collect();
         let pool = self.pool()?;
         let at = run.meta.started_at.unwrap_or(run.meta.created_at);
@@ -216,42 +212,30 @@ async fn write_revision(
     Ok(Some(id))
 }
 
-/// The series of all sides, by the hash of their identity. In the order of the hashes, so that two runs that arrive
-/// at once wait for each other in one direction only.
+/// The series of all sides, by the hash of their identity.
 async fn write_series(
     connection: &mut PgConnection,
-    prepared: &Prepared,
+    columns: SeriesColumns,
 ) -> Result<BTreeMap<String, i64>, sqlx::Error> {
-    let by_hash: BTreeMap<&String, &Identity> = prepared
-        .sides
-        .iter()
-        .map(|side| (&side.key_sha256, &side.identity))
-        .collect();
-    let column = |of: fn(&Identity) -> String| by_hash.values().map(|one| of(one)).collect::<Vec<String>>();
-    let hashes: Vec<String> = by_hash.keys().map(|hash| (*hash).clone()).collect();
-    let parameters: Vec<serde_json::Value> = by_hash
-        .values()
-        .map(|one| serde_json::to_value(&one.key.parameters).unwrap_or_default())
-        .collect();
     sqlx::query!(
         "INSERT INTO bench_series (key_sha256, workload, parameters, metric, unit, better, machine_class, side)
          SELECT * FROM UNNEST($1::text[], $2::text[], $3::jsonb[], $4::text[], $5::text[], $6::text[], $7::text[],
              $8::text[])
          ON CONFLICT (key_sha256) DO NOTHING",
-        &hashes,
-        &column(|one| one.key.workload.clone()),
-        &parameters,
-        &column(|one| one.key.metric.clone()),
-        &column(|one| one.key.unit.name().to_owned()),
-        &column(|one| one.key.better.name().to_owned()),
-        &column(|one| one.key.machine_class.clone()),
-        &column(|one| one.side.name().to_owned()),
+        &columns.key_sha256,
+        &columns.workload,
+        &columns.parameters,
+        &columns.metric,
+        &columns.unit,
+        &columns.better,
+        &columns.machine_class,
+        &columns.side,
     )
     .execute(&mut *connection)
     .await?;
     let records = sqlx::query!(
         "SELECT id, key_sha256 FROM bench_series WHERE key_sha256 = ANY($1)",
-        &hashes
+        &columns.key_sha256
     )
     .fetch_all(connection)
     .await?;
@@ -264,20 +248,8 @@ async fn write_series(
 async fn write_summaries(
     connection: &mut PgConnection,
     meta: &BenchMeta,
-    prepared: &Prepared,
-    series: &BTreeMap<String, i64>,
+    columns: SummaryColumns,
 ) -> Result<(), sqlx::Error> {
-    let rows: Vec<_> = prepared
-        .sides
-        .iter()
-        .filter_map(|side| Some((*series.get(&side.key_sha256)?, side)))
-        .collect();
-    let float = |of: fn(&summary::Figures) -> f64| {
-        rows.iter()
-            .map(|(_, side)| of(&side.figures))
-            .collect::<Vec<f64>>()
-    };
-    let bins: Vec<serde_json::Value> = rows.iter().map(|(_, side)| side.bins.clone()).collect();
     sqlx::query!(
         "INSERT INTO bench_summary (run, measured_at, series, ordinal, judged, n, min, lower_quartile, median,
              upper_quartile, max, mad, bins)
@@ -285,56 +257,63 @@ async fn write_summaries(
              $8::float8[], $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::jsonb[])",
         meta.id,
         meta.started_at.unwrap_or(meta.created_at),
-        &rows.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
-        &rows.iter().map(|(_, side)| side.ordinal).collect::<Vec<_>>(),
-        &rows.iter().map(|(_, side)| side.judged).collect::<Vec<_>>(),
-        &rows.iter().map(|(_, side)| side.figures.n).collect::<Vec<_>>(),
-        &float(|figures| figures.min),
-        &float(|figures| figures.lower_quartile),
-        &float(|figures| figures.median),
-        &float(|figures| figures.upper_quartile),
-        &float(|figures| figures.max),
-        &float(|figures| figures.mad),
-        &bins,
+        &columns.series,
+        &columns.ordinal,
+        &columns.judged,
+        &columns.n,
+        &columns.min,
+        &columns.lower_quartile,
+        &columns.median,
+        &columns.upper_quartile,
+        &columns.max,
+        &columns.mad,
+        &columns.bins,
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
+/// The samples of each cell in measured order; `cells` knows the series of each side by its ordinal.
 async fn write_samples(
     connection: &mut PgConnection,
     run: Uuid,
     content: &NewContent,
-    prepared: &Prepared,
-    series: &BTreeMap<String, i64>,
+    cells: &BTreeMap<i32, i64>,
 ) -> Result<(), sqlx::Error> {
-    let ids: BTreeMap<i32, i64> = prepared
-        .sides
-        .iter()
-        .filter_map(|side| Some((side.ordinal, *series.get(&side.key_sha256)?)))
-        .collect();
-    let of = |cell: usize, side: Side| ids.get(&ordinal(cell, side)).copied();
+    let series_of = |cell: usize, side: Side| cells.get(&ordinal(cell, side)).copied();
+    let mut copy = SampleCopy::begin(connection, run).await?;
     match content {
         NewContent::Matrix(matrix) => {
-            let cells = matrix.rows.iter().flat_map(|row| &row.cells).enumerate();
-            let rows = cells.flat_map(|(number, cell)| {
-                (0_i32..)
-                    .zip(cell.samples.iter())
-                    .filter_map(move |(position, (side, value))| Some((of(number, side)?, position, value)))
-            });
-            copy::samples(connection, run, rows).await?;
+            let mut number = 0;
+            for row in &matrix.rows {
+                for cell in &row.cells {
+                    let [before, after] = Side::BOTH.map(|side| series_of(number, side));
+                    for (position, (side, value)) in (0_i32..).zip(cell.samples.iter()) {
+                        let series = match side {
+                            Side::Before => before,
+                            Side::After => after,
+                        };
+                        if let Some(series) = series {
+                            copy.add(series, position, value).await?;
+                        }
+                    }
+                    number += 1;
+                }
+            }
         }
         NewContent::Series(list) => {
-            let rows = list.iter().enumerate().flat_map(|(number, one)| {
-                (0_i32..)
-                    .zip(&one.values)
-                    .filter_map(move |(position, value)| Some((of(number, Side::After)?, position, *value)))
-            });
-            copy::samples(connection, run, rows).await?;
+            for (number, one) in list.iter().enumerate() {
+                if let Some(series) = series_of(number, Side::After) {
+                    for (position, value) in (0_i32..).zip(&one.values) {
+                        copy.add(series, position, *value).await?;
+                    }
+                }
+            }
         }
         NewContent::Stacks => {}
     }
+    copy.finish().await?;
     Ok(())
 }
 

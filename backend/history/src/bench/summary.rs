@@ -1,5 +1,7 @@
 //! What is computed of a run before it is stored: identities, figures, verdicts. No database.
 
+use std::collections::BTreeMap;
+
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::histogram::Log2Histogram;
 use fleethold_bench_model::matrix::Matrix;
@@ -21,6 +23,14 @@ pub(super) struct Prepared {
     pub(super) sides: Vec<PreparedSide>,
     /// Its files, compressed.
     pub(super) files: Vec<PackedAttachment>,
+}
+
+impl Prepared {
+    /// The series of each side by its ordinal, when `series` knows them by the hash of their identity.
+    pub(super) fn cells(&self, series: &BTreeMap<String, i64>) -> BTreeMap<i32, i64> {
+        let of = |side: &PreparedSide| Some((side.ordinal, *series.get(&side.key_sha256)?));
+        self.sides.iter().filter_map(of).collect()
+    }
 }
 
 /// One side of one cell.

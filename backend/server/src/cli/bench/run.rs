@@ -96,14 +96,6 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         )
     }
     .settled(fields);
-    output::note(&format!(
-        "{}{}: {fields} fields, {} + {} samples each, seed {}",
-        definition.name,
-        if args.quick { " (quick)" } else { "" },
-        options.samples,
-        options.samples,
-        options.seed,
-    ));
     let root = args
         .data_dir
         .clone()
@@ -126,6 +118,15 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         Err(BenchError::Cancelled) => return Ok(Exit::Cancelled),
         measured => measured?,
     };
+    output::note(&format!(
+        "{}{}: {fields} fields, {} + {} samples each, seed {}, data {}",
+        definition.name,
+        if args.quick { " (quick)" } else { "" },
+        options.samples,
+        options.samples,
+        options.seed,
+        outcome.data.sha256.get(..16).unwrap_or(&outcome.data.sha256),
+    ));
     keep(args, &outcome)?;
     report(&definition, &outcome.measurements, args)
 }
