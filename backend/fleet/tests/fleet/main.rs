@@ -60,6 +60,17 @@ impl Place {
     }
 }
 
+/// Waits for something, 20 s at most.
+fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+    for _ in 0..20_000 {
+        if there() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("{what}: not within 20 s");
+}
+
 fn name(text: &str) -> DatastoreName {
     DatastoreName::parse(text).unwrap()
 }

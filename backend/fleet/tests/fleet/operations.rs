@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fleethold_fleet::{Fleet, FleetOptions, LookupError, Operation};
 
-use super::{Place, TWO, name};
+use super::{Place, TWO, name, wait_for};
 
 const OPEN: &str = "datastore: alpha\n\tpath /srv/alpha\n";
 const OFFLINE: &str = "datastore: alpha\n\tmaintenance-mode offline\n\tpath /srv/alpha\n";
@@ -73,10 +73,7 @@ fn nobody_slips_through_between_a_mode_and_its_count() {
             place.write(OFFLINE);
             changer.refresh();
             assert!(changer.wait_published(Duration::from_secs(20)));
-            let start = Instant::now();
-            while !changer.operations(&alpha).is_idle() {
-                assert!(start.elapsed() < Duration::from_secs(20));
-            }
+            wait_for("nobody inside", || changer.operations(&alpha).is_idle());
             for _ in 0..2000 {
                 assert_eq!(inside.load(Ordering::SeqCst), 0);
                 assert!(changer.operations(&alpha).is_idle() || inside.load(Ordering::SeqCst) == 0);
@@ -84,13 +81,9 @@ fn nobody_slips_through_between_a_mode_and_its_count() {
             let before = entered.load(Ordering::SeqCst);
             place.write(OPEN);
             changer.refresh();
-            let start = Instant::now();
-            while entered.load(Ordering::SeqCst) == before {
-                assert!(
-                    start.elapsed() < Duration::from_secs(20),
-                    "nobody gets in any more"
-                );
-            }
+            wait_for("somebody inside again", || {
+                entered.load(Ordering::SeqCst) != before
+            });
         }
         drop(stopped);
     });

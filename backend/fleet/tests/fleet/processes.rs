@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fleethold_fleet::{Fleet, FleetError, FleetOptions, Operation, Operations};
 
-use super::{Place, TWO, name};
+use super::{Place, TWO, name, wait_for};
 
 /// Set for this test binary when it is the other process.
 const CHILD: &str = "FLEETHOLD_TEST_CHILD_OF";
@@ -124,12 +124,10 @@ fn child(place: &Place) -> Child {
         .spawn()
         .unwrap();
     let ready = place.directory.path().join("ready");
-    let start = std::time::Instant::now();
-    while !ready.exists() {
-        assert!(start.elapsed() < PATIENCE, "the other process did not start");
-        assert!(child.try_wait().unwrap().is_none(), "the other process ended");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_for("the other process", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        ready.exists()
+    });
     child
 }
 
