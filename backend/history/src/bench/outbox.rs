@@ -189,10 +189,6 @@ fn waiting(dir: &Path) -> Result<Vec<PathBuf>, HistoryError> {
 }
 
 /// `None`: the file is gone. The inner error: it holds no run.
-#[expect(
-    clippy::type_complexity,
-    reason = "two kinds of failure, and a file that is gone"
-)]
 fn read(path: &Path) -> Result<Option<Result<NewBenchRun, String>>, HistoryError> {
     let file = match File::open(path) {
         Ok(file) => file,
