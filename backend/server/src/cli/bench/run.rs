@@ -21,6 +21,9 @@ use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
+use super::database::HistoryFlags;
+use super::store::{self, About};
+use crate::clock;
 use crate::settings::Settings;
 
 /// Measure one workload, before and after interleaved in random order
@@ -32,6 +35,8 @@ Examples:
   fleethold bench run restore
   fleethold bench run lookup --quick --check
   fleethold bench run ./mine.toml --samples 12 --seed 7
+
+The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
 Exit codes: 0 measured, 1 a floor was missed (--check), 5 could not measure, 130 interrupted.")]
 pub(in crate::cli) struct RunArgs {
@@ -62,6 +67,14 @@ pub(in crate::cli) struct RunArgs {
     /// Print each floor with its value and margin; end with 1 when one is missed
     #[arg(long)]
     check: bool,
+    /// Why it is run, for the history
+    #[arg(long, default_value = "")]
+    reason: String,
+    /// Keep it out of the history
+    #[arg(long)]
+    no_store: bool,
+    #[command(flatten)]
+    pub(super) history: HistoryFlags,
 }
 
 pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
@@ -79,7 +92,7 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
-    let (definition, _text) = match Definition::load(&args.workload) {
+    let (definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
             return Err(Failure::usage(error.to_string()));
@@ -107,6 +120,7 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         RunEvent::Progress(progress) => show(&bar, progress),
         RunEvent::Sample { .. } => {}
     };
+    let started_at = clock::now();
     let measured = options::runtime()?.block_on(async {
         archive::cancel_on_signals(&cancel)?;
         let build = crate::build::this();
@@ -128,7 +142,20 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         outcome.data.sha256.get(..16).unwrap_or(&outcome.data.sha256),
     ));
     keep(args, &outcome)?;
-    report(&definition, &outcome.measurements, args)
+    // Interrupted before the first sample: there is nothing to keep.
+    let mut stored = Ok(());
+    if !args.no_store && !outcome.matrix.rows.is_empty() {
+        let about = About {
+            definition: &definition,
+            text: &text,
+            started_at,
+            reason: &args.reason,
+        };
+        stored = store::keep(settings, &about, &outcome);
+    }
+    let exit = report(&definition, &outcome.measurements, args)?;
+    // What was measured has been shown first, and stands in the file that was asked for.
+    stored.map(|()| exit)
 }
 
 /// Writes the run to its file and to stdout.
