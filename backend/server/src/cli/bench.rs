@@ -4,6 +4,7 @@ mod compare;
 mod export;
 mod file;
 mod list;
+mod machine;
 mod run;
 mod sample;
 
@@ -19,6 +20,7 @@ pub(super) enum BenchCommand {
     Run(run::RunArgs),
     Compare(compare::CompareArgs),
     Export(export::ExportArgs),
+    Machine(machine::MachineArgs),
     /// Take one sample: what `bench run` starts for each
     #[command(hide = true)]
     Sample,
@@ -30,6 +32,7 @@ pub(super) fn run(settings: &Settings, command: BenchCommand) -> CliResult {
         BenchCommand::Run(args) => run::run(settings, &args),
         BenchCommand::Compare(args) => compare::run(&args),
         BenchCommand::Export(args) => export::run(&args),
+        BenchCommand::Machine(args) => machine::run(settings, &args),
         BenchCommand::Sample => sample::run(),
     }
 }
