@@ -1,4 +1,4 @@
-//! `fleethold bench machine`: what a run measured here would say about the machine.
+//! `fleethold bench machine`: what a run measured here will say about the machine, and how evenly it works.
 
 use clap::Args;
 use fleethold_bench::environment::Environment;
@@ -9,7 +9,7 @@ use super::super::exit::{CliResult, Exit};
 use super::super::output;
 use crate::settings::Settings;
 
-/// Describe this machine as runs keep it: its class, its fingerprint, its facts
+/// Describe this machine as runs keep it: its class, its fingerprint, its facts, the spread of equal work
 ///
 /// Runs are compared within a class; the fingerprint tells one exact set-up from another.
 #[derive(Args)]
@@ -24,7 +24,7 @@ pub(in crate::cli) struct MachineArgs {
 }
 
 pub(super) fn run(settings: &Settings, args: &MachineArgs) -> CliResult {
-    let environment = Environment::detect(&settings.state_dir.join("bench"), &crate::build::this());
+    let environment = Environment::detect(&settings.state_dir.join("bench"), &crate::build::this()).probed();
     let machine = BenchMachine::new(environment.machine_class, environment.facts);
     if args.json {
         output::json(&json!({
