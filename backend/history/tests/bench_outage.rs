@@ -10,6 +10,8 @@ mod common;
 #[path = "../../bench-model/tests/common/sweep.rs"]
 mod sweep;
 
+use std::time::Duration;
+
 use common::bench::measured;
 use common::*;
 use fleethold_bench_model::matrix::Matrix;
@@ -50,10 +52,16 @@ async fn postgres_is_killed_in_the_middle_of_a_copy() {
     };
     // The table is only seen to grow from outside while the COPY runs: its rows are not committed.
     let mut watcher = connect(state.path(), "fleethold").await;
-    eventually("a COPY under way", || {
-        let query = sqlx::query_scalar::<_, i64>("SELECT pg_relation_size('bench_sample')");
-        let size = query.fetch_one(&mut watcher);
-        async { (size.await.unwrap() > 1 << 20).then_some(()) }
+    within("a COPY under way", async {
+        let size = "SELECT pg_relation_size('bench_sample')";
+        while sqlx::query_scalar::<_, i64>(size)
+            .fetch_one(&mut watcher)
+            .await
+            .unwrap()
+            < 1 << 20
+        {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     })
     .await;
     kill(postmaster(state.path()), Signal::KILL);
