@@ -19,6 +19,12 @@ pub enum HistoryError {
         /// What the last attempt to reach it said.
         reason: String,
     },
+    /// A command could not join it.
+    #[error("cannot use the history database: {reason}")]
+    Unreachable {
+        /// What the attempt said.
+        reason: String,
+    },
     /// It is there and too slow.
     #[error("the history database did not answer {what} within {limit:?}")]
     Slow {
@@ -62,6 +68,16 @@ pub enum HistoryError {
     /// A matrix that is none.
     #[error(transparent)]
     Matrix(#[from] fleethold_bench_model::matrix::MatrixError),
+    /// A file of the outbox.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Outbox {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: std::path::PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A thread of this process failed.
     #[error("cannot {what}: {reason}")]
     Thread {

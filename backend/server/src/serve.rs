@@ -37,7 +37,8 @@ use crate::jobs::run::Runner;
 use crate::jobs::task_files::TaskFiles;
 use crate::jobs::{durable, recovery};
 use crate::services::bench::lab::Lab;
-use crate::services::bench::workloads;
+use crate::services::bench::webhook::Webhook;
+use crate::services::bench::{upkeep, workloads};
 use crate::services::targets::Targets;
 use crate::services::{accounts, scanner, sessions};
 use crate::settings::Settings;
@@ -280,6 +281,14 @@ async fn answer(
     let bench = BenchActor::new(Arc::clone(&lab), work.clone()).start();
     let events = EventHub::new(Arc::clone(&views)).start();
     let stop_looking = CancellationToken::new();
+    let webhook = settings.bench_webhook.clone().map(Webhook::new).transpose();
+    let webhook = webhook.context("cannot make a client for bench_webhook")?;
+    work.spawn(upkeep::run(
+        Arc::clone(&lab),
+        settings.bench_keep_days,
+        webhook,
+        stop_looking.clone(),
+    ));
     work.spawn(scanner::run(Arc::clone(&views), stop_looking.clone()));
     work.spawn(accounts::follow(Arc::clone(&views.users), stop_looking.clone()));
 
@@ -352,7 +361,9 @@ async fn lab(
     let files = options.workloads.clone();
     let made = work.spawn_blocking(move || {
         let workloads = workloads::load(&files)?;
-        anyhow::Ok(Arc::new(Lab::new(views, dir, worker, workloads)))
+        let lab =
+            Lab::new(views, dir, worker, workloads).context("cannot make the folder of the benchmarks")?;
+        anyhow::Ok(Arc::new(lab))
     });
     made.await?
 }

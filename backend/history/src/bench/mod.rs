@@ -20,6 +20,7 @@ mod identity;
 mod machine;
 mod matrix;
 mod new_run;
+pub mod outbox;
 mod retention;
 mod run;
 mod series;

@@ -163,6 +163,11 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             bench.refused.load(Ordering::Relaxed),
         ),
         (
+            "fleethold_bench_outbox_refused",
+            "Benchmark runs that the database refused since the start; their files stay in the outbox",
+            state.lab.refused.count(),
+        ),
+        (
             "fleethold_bench_samples_dropped_total",
             "Benchmark samples that the live feed did not get; the runs have them",
             bench.samples_dropped.load(Ordering::Relaxed),

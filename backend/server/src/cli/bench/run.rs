@@ -12,6 +12,8 @@ use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProg
 use fleethold_bench::worker::Workers;
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::flame::Folded;
+use fleethold_bench_model::sample::Side;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +23,9 @@ use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
+use super::database::HistoryFlags;
+use super::store::{self, About};
+use crate::clock;
 use crate::settings::Settings;
 
 /// Measure one workload, before and after interleaved in random order
@@ -32,6 +37,8 @@ Examples:
   fleethold bench run restore
   fleethold bench run lookup --quick --check
   fleethold bench run ./mine.toml --samples 12 --seed 7
+
+The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
 Exit codes: 0 measured, 1 a floor was missed (--check), 5 could not measure, 130 interrupted.")]
 pub(in crate::cli) struct RunArgs {
@@ -50,6 +57,15 @@ pub(in crate::cli) struct RunArgs {
     /// Seed of the order [default: drawn]
     #[arg(long)]
     seed: Option<u64>,
+    /// Empty the page cache of the data before each sample
+    #[arg(long)]
+    cold: bool,
+    /// In a cold run empty all caches of the machine; needs root
+    #[arg(long, requires = "cold")]
+    drop_caches: bool,
+    /// Keep the stacks of each side as NAME.before.folded and NAME.after.folded, beside --out or here
+    #[arg(long)]
+    flamegraph: bool,
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -62,6 +78,14 @@ pub(in crate::cli) struct RunArgs {
     /// Print each floor with its value and margin; end with 1 when one is missed
     #[arg(long)]
     check: bool,
+    /// Why it is run, for the history
+    #[arg(long, default_value = "")]
+    reason: String,
+    /// Keep it out of the history
+    #[arg(long)]
+    no_store: bool,
+    #[command(flatten)]
+    pub(super) history: HistoryFlags,
 }
 
 pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
@@ -79,7 +103,7 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
-    let (definition, _text) = match Definition::load(&args.workload) {
+    let (definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
             return Err(Failure::usage(error.to_string()));
@@ -90,6 +114,9 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let options = RunOptions {
         samples: args.samples.map_or(0, usize::from),
         warm_up: usize::from(args.warm_up),
+        cold: args.cold,
+        drop_caches: args.drop_caches,
+        flamegraph: args.flamegraph,
         ..RunOptions::new(
             args.quick,
             args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
@@ -107,6 +134,7 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         RunEvent::Progress(progress) => show(&bar, progress),
         RunEvent::Sample { .. } => {}
     };
+    let started_at = clock::now();
     let measured = options::runtime()?.block_on(async {
         archive::cancel_on_signals(&cancel)?;
         let build = crate::build::this();
@@ -128,7 +156,20 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         outcome.data.sha256.get(..16).unwrap_or(&outcome.data.sha256),
     ));
     keep(args, &outcome)?;
-    report(&definition, &outcome.measurements, args)
+    // Interrupted before the first sample: there is nothing to keep.
+    let mut stored = Ok(());
+    if !args.no_store && !outcome.matrix.rows.is_empty() {
+        let about = About {
+            definition: &definition,
+            text: &text,
+            started_at,
+            reason: &args.reason,
+        };
+        stored = store::keep(settings, &about, &outcome);
+    }
+    let exit = report(&definition, &outcome.measurements, args)?;
+    // What was measured has been shown first, and stands in the file that was asked for.
+    stored.map(|()| exit)
 }
 
 /// Writes the run to its file and to stdout.
@@ -142,11 +183,33 @@ fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
         std::fs::write(path, text(ExportFormat::Json)?)
             .with_context(|| format!("writing {}", path.display()))?;
     }
+    if args.flamegraph {
+        keep_stacks(args, outcome)?;
+    }
     if args.json {
         return output::json(matrix);
     }
     for line in text(ExportFormat::Mail)?.lines() {
         output::line(line)?;
+    }
+    Ok(())
+}
+
+/// Writes the stacks of each side, those of all fields together.
+fn keep_stacks(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
+    let name = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(&outcome.matrix.workload));
+    for side in Side::BOTH {
+        let mut all = Folded::default();
+        let stacks = &outcome.measurements.attachments;
+        for one in stacks.iter().filter(|one| one.side == side) {
+            all.merge(&one.folded);
+        }
+        let path = name.with_extension(format!("{side}.folded"));
+        std::fs::write(&path, all.to_string()).with_context(|| format!("writing {}", path.display()))?;
+        output::note(&format!("{} stacks in {}", all.total(), path.display()));
     }
     Ok(())
 }

@@ -152,7 +152,8 @@ pub async fn change_alert(
         })
 }
 
-async fn series_by_id(
+/// The series of alerts.
+pub(super) async fn series_by_id(
     database: &fleethold_history::Database,
     alerts: &[BenchAlert],
 ) -> Result<BTreeMap<i64, BenchSeries>, HistoryError> {
@@ -165,7 +166,7 @@ async fn series_by_id(
 }
 
 /// `None` when its series went between the two questions to the database.
-fn alert_of(alert: BenchAlert, series: &BTreeMap<i64, BenchSeries>) -> Option<api::Alert> {
+pub(super) fn alert_of(alert: BenchAlert, series: &BTreeMap<i64, BenchSeries>) -> Option<api::Alert> {
     Some(api::Alert {
         id: alert.id,
         series: series_of(series.get(&alert.series)?.clone()),

@@ -8,6 +8,7 @@ use fleethold_bench::worker::Workers;
 use fleethold_history::bench::BenchMachine;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::keep::Refused;
 use super::workloads::Offered;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::views::Views;
@@ -33,17 +34,30 @@ pub struct Lab {
     pub environment: Environment,
     /// The same as the history knows it.
     pub machine: BenchMachine,
+    /// The outbox is being emptied.
+    pub(super) uploading: tokio::sync::Mutex<()>,
+    /// Files of the outbox that the database refused.
+    pub refused: Refused,
     work: Semaphore,
     imports: Semaphore,
 }
 
 impl Lab {
     /// A lab in `dir` that takes samples with `worker`. Reads `/proc`: blocking.
-    #[must_use]
-    pub fn new(views: Arc<Views>, dir: PathBuf, worker: PathBuf, workloads: Vec<Offered>) -> Self {
+    ///
+    /// # Errors
+    /// When `dir` cannot be made.
+    pub fn new(
+        views: Arc<Views>,
+        dir: PathBuf,
+        worker: PathBuf,
+        workloads: Vec<Offered>,
+    ) -> std::io::Result<Self> {
+        // Its file system is part of what the machine is.
+        std::fs::create_dir_all(&dir)?;
         let build = crate::build::this();
         let environment = Environment::detect(&dir, &build);
-        Self {
+        Ok(Self {
             machine: BenchMachine::new(environment.machine_class.clone(), environment.facts.clone()),
             environment,
             views,
@@ -51,9 +65,17 @@ impl Lab {
             workloads,
             workers: Workers::new(worker),
             build,
+            uploading: tokio::sync::Mutex::default(),
+            refused: Refused::default(),
             work: Semaphore::new(MAX_WORK),
             imports: Semaphore::new(MAX_IMPORTS),
-        }
+        })
+    }
+
+    /// Where measured runs wait for the database.
+    #[must_use]
+    pub fn outbox(&self) -> PathBuf {
+        self.dir.join("outbox")
     }
 
     /// Runs something that takes the processor for a while, off the async threads and not too many at once.

@@ -24,4 +24,6 @@ pub mod record;
 pub mod runs;
 pub mod series;
 pub mod table;
+pub mod upkeep;
+pub mod webhook;
 pub mod workloads;

@@ -124,6 +124,14 @@ impl BenchTable {
         self.runs.read().values().rev().map(|cell| cell.run()).collect()
     }
 
+    /// Ended runs with something to keep that are not in the database yet, the oldest first.
+    #[must_use]
+    pub(super) fn not_stored(&self) -> Vec<Arc<BenchCell>> {
+        let runs = self.runs.read();
+        let waits = |cell: &&Arc<BenchCell>| cell.outcome.lock().is_some() && !cell.run.lock().stored;
+        runs.values().filter(waits).cloned().collect()
+    }
+
     /// Runs that wait.
     #[must_use]
     pub fn queued(&self) -> u64 {
