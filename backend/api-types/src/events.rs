@@ -50,6 +50,9 @@ pub struct SnapshotEvent {
     pub jobs: Vec<Job>,
     /// Server.
     pub health: Health,
+    /// Queued and running benchmark runs, and those that ended lately.
+    #[serde(default)]
+    pub bench: Vec<BenchRun>,
 }
 
 /// What changed on the server itself.

@@ -42,10 +42,14 @@ impl Cell {
                         Some(only) => only.contains(value),
                         None => chosen(&definition.knob.values, quick.map(|quick| &*quick.values), value),
                     })
-                    .map(|value| Self {
-                        scenario: scenario.name.clone(),
-                        knob: (definition.knob.name.clone(), value.clone()),
-                        parameters: scenario.parameters.clone(),
+                    .map(|value| {
+                        let mut parameters = scenario.parameters.clone();
+                        parameters.extend(quick.map(|quick| quick.parameters.clone()).unwrap_or_default());
+                        Self {
+                            scenario: scenario.name.clone(),
+                            knob: (definition.knob.name.clone(), value.clone()),
+                            parameters,
+                        }
                     })
             })
             .collect()

@@ -1,16 +1,23 @@
 //! The data sets: made from their seeds, and checked against the workload file before anything is measured.
 
+pub(crate) mod tree;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fleethold_datastore::fixture::image::IMAGE_FILE;
-use fleethold_datastore::fixture::{FixtureProgress, ImageFile, ImageSpec, generate_image};
+use fleethold_datastore::fixture::{
+    FixtureProgress, FleetSpec, ImageFile, ImageSpec, generate_fleet, generate_image,
+};
 use sha2::{Digest, Sha256};
 
 use crate::cell::Cell;
 use crate::definition::DataSpec;
 use crate::error::BenchError;
 use crate::workloads::lookup::{CONFIG_FILE, config_text};
+
+/// Largest image of a fleet: what is measured are its stores, not their content.
+const FLEET_IMAGE_BYTES: u64 = 64 << 10;
 
 /// When the fixtures' backups were made: 2024-05-01T10:00:00Z. A constant, so that equal seeds are equal bytes.
 const MADE_AT: i64 = 1_714_557_600;
@@ -37,6 +44,7 @@ pub fn provide(
 ) -> Result<DataSet, BenchError> {
     match spec {
         DataSpec::Image { size, seed, sha256 } => image(workload, (*size, *seed, sha256), root, progress),
+        DataSpec::Fleet { stores, seed, sha256 } => fleet(workload, (*stores, *seed, sha256), root, progress),
         DataSpec::Config { seed, sha256 } => configs(workload, *seed, sha256, cells, root),
     }
 }
@@ -55,6 +63,26 @@ fn image(
     generate_image(&ImageSpec::new(&dir, size, seed, MADE_AT), progress)
         .map_err(|error| fixture(error.to_string()))?;
     let sha256 = image_file(&dir)?.sha256;
+    check(workload, &dir, expected, sha256)
+}
+
+fn fleet(
+    workload: &str,
+    (stores, seed, expected): (u64, u64, &str),
+    root: &Path,
+    progress: &(dyn Fn(FixtureProgress) + Sync),
+) -> Result<DataSet, BenchError> {
+    let dir = root.join(format!("fleet-{stores}-{seed}"));
+    let spec = FleetSpec {
+        max_image_bytes: FLEET_IMAGE_BYTES,
+        broken_percent: 0,
+        ..FleetSpec::new(&dir, stores, seed, MADE_AT)
+    };
+    generate_fleet(&spec, progress).map_err(|error| BenchError::Fixture {
+        dir: dir.clone(),
+        reason: error.to_string(),
+    })?;
+    let sha256 = tree::sha256(&dir)?;
     check(workload, &dir, expected, sha256)
 }
 

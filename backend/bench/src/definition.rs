@@ -13,8 +13,9 @@ use crate::error::BenchError;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The workloads that come with Fleethold: file name and text.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 3] = [
     ("lookup", include_str!("../../../fixtures/workloads/lookup.toml")),
+    ("status", include_str!("../../../fixtures/workloads/status.toml")),
     (
         "restore",
         include_str!("../../../fixtures/workloads/restore.toml"),
@@ -31,7 +32,7 @@ pub struct Definition {
     pub title: String,
     /// Where the question comes from.
     pub source: String,
-    /// The code that measures it: `lookup` or `restore`.
+    /// The code that measures it: `lookup`, `status` or `restore`.
     pub kind: Kind,
     /// What the before side is, in a few words.
     pub before: String,
@@ -57,6 +58,8 @@ pub struct Definition {
 pub enum Kind {
     /// Datastore lookups against one configuration.
     Lookup,
+    /// Requests for the status of datastores, to a server over TLS.
+    Status,
     /// Restores of one image.
     Restore,
 }
@@ -101,6 +104,15 @@ pub enum DataSpec {
         /// SHA-256 of the image, as 64 hex digits.
         sha256: String,
     },
+    /// `fleethold fixture fleet`, without a broken store.
+    Fleet {
+        /// How many stores.
+        stores: u64,
+        /// Seed of their content.
+        seed: u64,
+        /// SHA-256 of all files' paths, lengths and contents, as 64 hex digits.
+        sha256: String,
+    },
     /// `datastore.cfg` with as many sections as the scenario's `stores` says.
     Config {
         /// Seed of the names and properties.
@@ -120,6 +132,9 @@ pub struct Quick {
     pub scenarios: Vec<String>,
     /// Other data.
     pub data: Option<DataSpec>,
+    /// Parameters that every scenario gets instead of its own.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
 }
 
 /// A figure that has to be reached.
@@ -337,6 +352,6 @@ mod tests {
     #[test]
     fn unknown_names_say_what_there_is() {
         let error = Definition::load("restoer").unwrap_err().to_string();
-        assert!(error.contains("lookup, restore"), "{error}");
+        assert!(error.contains("lookup, status, restore"), "{error}");
     }
 }

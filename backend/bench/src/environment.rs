@@ -3,6 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// What was built: goes with every run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Build {
+    /// Version of the package.
+    pub version: String,
+    /// Commit, as 40 hex digits; `None` when the build did not know it.
+    pub revision: Option<String>,
+    /// Whether the tree had changes that are in no commit.
+    pub dirty: bool,
+}
+
 /// Facts about the machine, and the class that makes machines comparable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
@@ -14,7 +25,7 @@ pub struct Environment {
 
 impl Environment {
     /// Of this machine, with the file system below `data_dir`. Reads `/proc` and `/sys`: blocking.
-    pub fn detect(data_dir: &Path, version: &str) -> Self {
+    pub fn detect(data_dir: &Path, build: &Build) -> Self {
         let mut facts = BTreeMap::new();
         let mut add = |name: &str, value: Option<String>| {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -57,7 +68,10 @@ impl Environment {
                 .ok()
                 .and_then(|dir| file_system(&mounts, &dir)),
         );
-        add("fleethold", Some(version.to_owned()));
+        add("fleethold", Some(build.version.clone()));
+        add("revision", build.revision.clone());
+        let dirty = if build.dirty { "yes" } else { "no" };
+        add("dirty", build.revision.is_some().then(|| dirty.to_owned()));
         Self {
             machine_class: format!("{}, {cores} cores", cpu.as_deref().unwrap_or("unknown processor")),
             facts,
@@ -116,8 +130,23 @@ mod tests {
 
     #[test]
     fn this_machine_has_facts() {
-        let environment = Environment::detect(Path::new("/tmp"), "0.1.0");
-        for fact in ["cores", "kernel", "memory", "file_system", "fleethold"] {
+        let environment = Environment::detect(
+            Path::new("/tmp"),
+            &Build {
+                version: "0.1.0".to_owned(),
+                revision: Some("ab".repeat(20)),
+                dirty: true,
+            },
+        );
+        assert_eq!(environment.facts["dirty"], "yes");
+        for fact in [
+            "cores",
+            "kernel",
+            "memory",
+            "file_system",
+            "fleethold",
+            "revision",
+        ] {
             assert!(environment.facts.contains_key(fact), "{fact} in {environment:?}");
         }
     }

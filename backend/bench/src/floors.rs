@@ -157,6 +157,7 @@ mod tests {
                 samples: Samples::of_sides(&[9.0, 10.0, 11.0], &[1.0, 2.0, 3.0]).unwrap(),
             }],
             complete: true,
+            attachments: Vec::new(),
             load: LoadReport {
                 others: Some(0.0),
                 steal: Some(0.0),

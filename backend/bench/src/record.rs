@@ -12,7 +12,18 @@ use crate::environment::Environment;
 use crate::runner::{Measurements, RunOptions};
 
 /// Metrics in the order of the tables; others follow by name.
-const ORDER: [&str; 6] = ["time", "lookup", "rate", "cpu", "rss_peak", "read_bytes"];
+const ORDER: [&str; 10] = [
+    "time",
+    "lookup",
+    "rate",
+    "cpu",
+    "p50",
+    "p99",
+    "cold",
+    "warm",
+    "rss_peak",
+    "read_bytes",
+];
 /// What gets a verdict; everything else follows from these or is there to be read.
 pub const JUDGED: [&str; 2] = ["time", "cpu"];
 
@@ -45,7 +56,7 @@ pub fn matrix(
     Matrix {
         workload: definition.name.clone(),
         knob: definition.knob.name.clone(),
-        parameters: parameters(options, measured),
+        parameters: parameters(definition, options, measured),
         scenarios: scenarios.collect(),
         metrics: metrics(measured),
         rows: rows(definition, measured),
@@ -58,20 +69,31 @@ pub fn matrix(
     }
 }
 
-fn parameters(options: &RunOptions, measured: &Measurements) -> BTreeMap<String, String> {
+fn parameters(
+    definition: &Definition,
+    options: &RunOptions,
+    measured: &Measurements,
+) -> BTreeMap<String, String> {
     let percent =
         |share: Option<f64>| share.map_or("unknown".to_owned(), |share| format!("{:.1} %", share * 100.0));
     let yes_no = |is: bool| if is { "yes" } else { "no" }.to_owned();
-    [
-        ("seed", options.seed.to_string()),
-        ("warm_up", options.warm_up.to_string()),
-        ("load_of_others", percent(measured.load.others)),
-        ("steal", percent(measured.load.steal)),
-        ("quiet", yes_no(measured.load.quiet)),
-        ("complete", yes_no(measured.complete)),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
+    // What the short version does less of stands beside its figures.
+    let less = definition.quick.parameters.iter().filter(|_| options.quick);
+    let mut all: BTreeMap<String, String> = less
+        .map(|(name, value)| (format!("quick_{name}"), value.clone()))
+        .collect();
+    all.extend(
+        [
+            ("seed", options.seed.to_string()),
+            ("warm_up", options.warm_up.to_string()),
+            ("load_of_others", percent(measured.load.others)),
+            ("steal", percent(measured.load.steal)),
+            ("quiet", yes_no(measured.load.quiet)),
+            ("complete", yes_no(measured.complete)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    all
 }
 
 fn metrics(measured: &Measurements) -> Vec<Metric> {

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::order::interleave;
 use fleethold_bench_model::sample::{Samples, Side};
 use fleethold_bench_model::series::SeriesKey;
 use fleethold_bench_model::unit::Unit;
+use fleethold_bench_model::verdict::default_runs;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -19,28 +21,107 @@ use crate::clock;
 use crate::definition::Definition;
 use crate::error::BenchError;
 use crate::guard::{LoadGuard, LoadReport};
+use crate::measured::Figure;
+use crate::record::JUDGED;
 use crate::worker::{SampleRequest, Workers};
+
+/// Samples a side of a quick run.
+const QUICK_SAMPLES: usize = 6;
 
 /// How a workload is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOptions {
     /// The short version.
     pub quick: bool,
-    /// Samples of each side of each field.
+    /// Samples of each side of each field; 0 asks for the fewest that can show a difference.
     pub samples: usize,
     /// Seed of the order.
     pub seed: u64,
     /// Rounds before the first that counts.
     pub warm_up: usize,
+    /// Empty the page cache of the data before each sample.
+    pub cold: bool,
+    /// Keep the stacks of each side.
+    pub flamegraph: bool,
+}
+
+impl RunOptions {
+    /// The usual run: as many samples as it takes, one round of warm-up, warm, without stacks.
+    pub fn new(quick: bool, seed: u64) -> Self {
+        Self {
+            quick,
+            samples: 0,
+            seed,
+            warm_up: 1,
+            cold: false,
+            flamegraph: false,
+        }
+    }
+
+    /// The same with the number of samples settled: the fewest that can show a difference after the correction for
+    /// that many fields, unless a number was asked for.
+    #[must_use]
+    pub fn settled(mut self, fields: usize) -> Self {
+        if self.samples == 0 {
+            self.samples = if self.quick {
+                QUICK_SAMPLES
+            } else {
+                default_runs(fields * JUDGED.len())
+            };
+        }
+        self
+    }
+}
+
+/// What a run tells while it goes on, in this order: progress of the data, then for each sample the progress before it
+/// and its figures after it, at last the progress of the end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunEvent {
+    /// How far it is.
+    Progress(RunProgress),
+    /// One figure of a sample that counts.
+    Sample {
+        /// Which field.
+        cell: Cell,
+        /// Which side.
+        side: Side,
+        /// Which metric.
+        metric: String,
+        /// The figure.
+        figure: Figure,
+        /// Number of the sample in the run, from 0, in measured order; all figures of a sample have the same.
+        number: usize,
+    },
+}
+
+/// What is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The data are being made.
+    Data,
+    /// Samples are taken.
+    Measure,
+}
+
+impl Phase {
+    /// The word on the wire: `data` or `measure`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Measure => "measure",
+        }
+    }
 }
 
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunProgress {
-    /// Samples taken, warm-up included.
-    pub done: usize,
+    /// What is going on.
+    pub phase: Phase,
+    /// Samples taken, warm-up included; of data what their maker counts.
+    pub done: u64,
     /// Samples to take.
-    pub total: usize,
+    pub total: u64,
     /// Since the start.
     pub elapsed: Duration,
     /// Until the end, when the rest takes as long as what is done.
@@ -58,6 +139,19 @@ pub struct Measurements {
     pub complete: bool,
     /// How busy the machine was with other things.
     pub load: LoadReport,
+    /// The stacks of each side of each field, when they were asked for.
+    pub attachments: Vec<Stacks>,
+}
+
+/// Where the time went on one side of a field, all its samples together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stacks {
+    /// Which side.
+    pub side: Side,
+    /// Which field.
+    pub cell: Cell,
+    /// The stacks.
+    pub folded: Folded,
 }
 
 /// The samples of one metric of one field.
@@ -93,7 +187,7 @@ pub async fn run(
     data: PathBuf,
     options: &RunOptions,
     workers: &Workers,
-    progress: impl Fn(&RunProgress) + Sync,
+    on_event: &(impl Fn(&RunEvent) + Sync),
     cancel: &CancellationToken,
 ) -> Result<Measurements, BenchError> {
     let cells = Cell::all(definition, options.quick.then_some(&definition.quick));
@@ -102,15 +196,25 @@ pub async fn run(
     let guard = LoadGuard::start();
     let start = clock::now();
     let mut complete = true;
+    let mut number = 0;
+    let total = schedule.len() as u64;
+    let progress = |done: usize, eta: Option<Duration>, next: Option<(Cell, Side)>| {
+        on_event(&RunEvent::Progress(RunProgress {
+            phase: Phase::Measure,
+            done: done as u64,
+            total,
+            elapsed: clock::since(start),
+            eta,
+            next,
+        }));
+    };
     for (done, step) in schedule.iter().enumerate() {
         let elapsed = clock::since(start);
-        progress(&RunProgress {
+        progress(
             done,
-            total: schedule.len(),
-            elapsed,
-            eta: eta(elapsed, done, schedule.len()),
-            next: Some((step.cell.clone(), step.side)),
-        });
+            eta(elapsed, done, schedule.len()),
+            Some((step.cell.clone(), step.side)),
+        );
         let request = SampleRequest {
             kind: definition.kind,
             cell: step.cell.clone(),
@@ -144,16 +248,18 @@ pub async fn run(
                     side: step.side.name(),
                     reason: format!("{metric}: {error}"),
                 })?;
+            on_event(&RunEvent::Sample {
+                cell: step.cell.clone(),
+                side: step.side,
+                metric: metric.to_owned(),
+                figure,
+                number,
+            });
         }
+        number += 1;
     }
     if complete {
-        progress(&RunProgress {
-            done: schedule.len(),
-            total: schedule.len(),
-            elapsed: clock::since(start),
-            eta: None,
-            next: None,
-        });
+        progress(schedule.len(), None, None);
     }
     // In the order of the table, not of names.
     let place = |series: &Series| cells.iter().position(|cell| *cell == series.cell);
@@ -163,6 +269,7 @@ pub async fn run(
         series,
         complete,
         load: guard.report(),
+        attachments: Vec::new(),
     })
 }
 
@@ -219,10 +326,8 @@ mod tests {
     #[test]
     fn every_round_has_every_field_and_both_sides() {
         let options = RunOptions {
-            quick: false,
             samples: 5,
-            seed: 3,
-            warm_up: 1,
+            ..RunOptions::new(false, 3)
         };
         let cells = cells(4);
         let steps = schedule(&cells, &options);

@@ -69,7 +69,7 @@ impl Usage {
             Unit::Count,
             switches(&now).saturating_sub(switches(self)) as f64,
         );
-        if let Some(bytes) = peak_rss_bytes() {
+        if let Some(bytes) = peak_rss_bytes("self") {
             measured.add("rss_peak", Unit::Mebibytes, bytes as f64 / f64::from(1 << 20));
         }
         (measured, time)
@@ -102,9 +102,9 @@ fn parse_io(text: &str) -> Option<IoCounts> {
     })
 }
 
-/// The most memory this process ever had resident.
-fn peak_rss_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+/// The most memory that a process, by its number or `self`, ever had resident.
+pub(crate) fn peak_rss_bytes(process: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)

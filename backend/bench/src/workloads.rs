@@ -2,6 +2,7 @@
 
 pub(crate) mod lookup;
 mod restore;
+pub(crate) mod status;
 
 use crate::definition::Kind;
 use crate::error::BenchError;
@@ -12,6 +13,7 @@ use crate::worker::SampleRequest;
 pub(crate) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     match request.kind {
         Kind::Lookup => lookup::sample(request),
+        Kind::Status => status::sample(request),
         Kind::Restore => restore::sample(request),
     }
 }

@@ -105,6 +105,29 @@ impl Database {
         })
     }
 
+    /// Joins a database that is there, for a command: nothing is started, nothing reconnects. `None`: the private
+    /// cluster of this state directory does not run.
+    ///
+    /// # Errors
+    /// [`HistoryError::Unreachable`] when a database that was named cannot be used.
+    pub async fn join(config: DatabaseConfig) -> Result<Option<Arc<Self>>, HistoryError> {
+        let joined = crate::supervisor::join(config).await;
+        let Some(pool) = joined.map_err(|reason| HistoryError::Unreachable { reason })? else {
+            return Ok(None);
+        };
+        let (_, state) = watch::channel(DbState::Ready);
+        let (stop, _) = watch::channel(false);
+        Ok(Some(Arc::new(Self {
+            state,
+            shared: Arc::new(Shared {
+                pool: Mutex::new(Some(pool)),
+                suspect: Notify::new(),
+            }),
+            stop,
+            supervisor: tokio::sync::Mutex::new(None),
+        })))
+    }
+
     /// The state and its changes.
     pub fn state(&self) -> watch::Receiver<DbState> {
         self.state.clone()
@@ -117,6 +140,11 @@ impl Database {
             && let Err(error) = task.await
         {
             tracing::error!(%error, "the supervisor of the database failed");
+        }
+        // Of a database that was joined; the supervisor has closed its own.
+        let pool = self.shared.pool.lock().take();
+        if let Some(pool) = pool {
+            pool.close().await;
         }
     }
 

@@ -1,10 +1,10 @@
-//! Errors of reading the history.
+//! Errors of reading the history, and of keeping benchmark runs.
 
 use std::time::Duration;
 
 use time::OffsetDateTime;
 
-/// Why the history could not be read.
+/// Why the history could not be read, or a benchmark run not kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
@@ -17,6 +17,12 @@ pub enum HistoryError {
         /// Since when.
         since: OffsetDateTime,
         /// What the last attempt to reach it said.
+        reason: String,
+    },
+    /// A command could not join it.
+    #[error("cannot use the history database: {reason}")]
+    Unreachable {
+        /// What the attempt said.
         reason: String,
     },
     /// It is there and too slow.
@@ -48,5 +54,36 @@ pub enum HistoryError {
         found: String,
         /// What it should hold.
         expected: &'static str,
+    },
+    /// What was to be stored makes no sense.
+    #[error("{field} is {found}: expected {expected}")]
+    Refused {
+        /// Which field.
+        field: &'static str,
+        /// What stood there, shortened.
+        found: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A matrix that is none.
+    #[error(transparent)]
+    Matrix(#[from] fleethold_bench_model::matrix::MatrixError),
+    /// A file of the outbox.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Outbox {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: std::path::PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A thread of this process failed.
+    #[error("cannot {what}: {reason}")]
+    Thread {
+        /// What was attempted.
+        what: &'static str,
+        /// What went wrong.
+        reason: String,
     },
 }

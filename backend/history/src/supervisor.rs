@@ -4,9 +4,9 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::Connection as _;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{Connection as _, PgPool};
 use tokio::sync::watch;
 
 use crate::clock;
@@ -121,16 +121,7 @@ impl Supervisor {
             DatabaseConfig::Private { .. } => self.private_options().await?,
         };
         let options = options.application_name("fleethold");
-        let mut connection = connect(&options).await?;
-        let migrated = tokio::time::timeout(
-            MIGRATE_LIMIT,
-            migrations().run_direct(None, &mut connection, false),
-        )
-        .await;
-        // Closing it also frees the migrator's lock, which a failed migration leaves taken.
-        let closed = connection.close().await;
-        migrated.map_err(|_elapsed| AttemptError::Slow(MIGRATE_LIMIT, "the migrations"))??;
-        closed.map_err(AttemptError::Connect)?;
+        migrate(&options).await?;
         Ok(options)
     }
 
@@ -208,11 +199,7 @@ impl Supervisor {
     }
 
     fn become_ready(&mut self, options: PgConnectOptions) {
-        let pool = PgPoolOptions::new()
-            .max_connections(POOL_CONNECTIONS)
-            .acquire_timeout(ACQUIRE_LIMIT)
-            .connect_lazy_with(options);
-        *self.shared.pool.lock() = Some(pool);
+        *self.shared.pool.lock() = Some(pool_of(options));
         self.state.send_replace(DbState::Ready);
         let process = self.process.as_ref();
         tracing::info!(
@@ -268,6 +255,48 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Connects and brings the schema up to date.
+async fn migrate(options: &PgConnectOptions) -> Result<(), AttemptError> {
+    let mut connection = connect(options).await?;
+    let migrated = tokio::time::timeout(
+        MIGRATE_LIMIT,
+        migrations().run_direct(None, &mut connection, false),
+    )
+    .await;
+    // Closing it also frees the migrator's lock, which a failed migration leaves taken.
+    let closed = connection.close().await;
+    migrated.map_err(|_elapsed| AttemptError::Slow(MIGRATE_LIMIT, "the migrations"))??;
+    closed.map_err(AttemptError::Connect)?;
+    Ok(())
+}
+
+fn pool_of(options: PgConnectOptions) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(POOL_CONNECTIONS)
+        .acquire_timeout(ACQUIRE_LIMIT)
+        .connect_lazy_with(options)
+}
+
+/// One attempt to get to a database that others run; a command does not start one. `None`: the private cluster of this
+/// state directory does not run.
+pub(crate) async fn join(config: DatabaseConfig) -> Result<Option<PgPool>, String> {
+    let options = match config {
+        DatabaseConfig::External(url) => {
+            PgConnectOptions::from_str(&url).map_err(|error| AttemptError::Url(error).to_string())?
+        }
+        DatabaseConfig::Private { state_dir } => {
+            let found = tokio::task::spawn_blocking(move || cluster::running(&state_dir, DATABASE)).await;
+            match found.map_err(|error| error.to_string())? {
+                Some(options) if connect(&options).await.is_ok() => options,
+                _ => return Ok(None),
+            }
+        }
+    };
+    let options = options.application_name("fleethold bench");
+    migrate(&options).await.map_err(|error| error.to_string())?;
+    Ok(Some(pool_of(options)))
 }
 
 /// The migrations of the top-level folder.

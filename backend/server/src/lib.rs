@@ -3,6 +3,7 @@
 pub mod actors;
 pub mod allocator;
 pub mod auth;
+pub mod build;
 pub mod cli;
 pub mod clock;
 pub mod http;

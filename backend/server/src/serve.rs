@@ -23,6 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_actix_web::TracingLogger;
 
+use crate::actors::bench::{self, BenchActor};
 use crate::actors::events::{self, EventHub};
 use crate::actors::fleet::{self, FleetActor, NoteGeneration};
 use crate::actors::jobs::{self, JobsActor};
@@ -35,6 +36,9 @@ use crate::jobs::record::JobRecords;
 use crate::jobs::run::Runner;
 use crate::jobs::task_files::TaskFiles;
 use crate::jobs::{durable, recovery};
+use crate::services::bench::lab::Lab;
+use crate::services::bench::webhook::Webhook;
+use crate::services::bench::{upkeep, workloads};
 use crate::services::targets::Targets;
 use crate::services::{accounts, scanner, sessions};
 use crate::settings::Settings;
@@ -47,6 +51,8 @@ use crate::{clock, http};
 const CONFIG_TTL: Duration = Duration::from_secs(30);
 /// How long restores may take to stop.
 const JOBS_GRACE: Duration = Duration::from_secs(15);
+/// How long a benchmark run may take to be kept.
+const BENCH_GRACE: Duration = Duration::from_secs(15);
 /// How long requests under way may take to end, in seconds.
 const REQUESTS_GRACE_S: u64 = 5;
 /// Threads for work that blocks: disks, hashes, task files.
@@ -57,6 +63,12 @@ const BLOCKING_THREADS: usize = 512;
 pub struct ServeOptions {
     /// Written once the server answers: `{url, fingerprint, pid, user, password_file}`.
     pub ready_file: Option<PathBuf>,
+    /// The binary whose processes take benchmark samples; absent: this one.
+    pub worker: Option<PathBuf>,
+    /// Workload files that are offered beside those of the binary.
+    pub workloads: Vec<PathBuf>,
+    /// Datastores are also found in the older way, for the benchmark that compares the two.
+    pub reparse: bool,
 }
 
 /// Runs the server in an actix system of its own until a signal ends it.
@@ -225,11 +237,15 @@ async fn answer(
         fleet: Fleet::open(&settings.config_dir),
         stores: StoreTable::default(),
         jobs: crate::jobs::table::JobTable::default(),
+        bench: crate::services::bench::table::BenchTable::default(),
         database,
         recorder: Arc::clone(&history.recorder),
         downloads: Downloads::default(),
         feed: events::FeedStats::default(),
     });
+    if options.reparse {
+        views.stores.also_reparse(views.fleet.file());
+    }
     settle_interrupted(&records, &targets, &views, &history, work).await?;
 
     let fleet = FleetActor::new(Arc::clone(&views), settings.cpu_threads.clamp(1, 4)).start();
@@ -253,8 +269,18 @@ async fn answer(
         stopping: false.into(),
     });
     let jobs = JobsActor::new(runner, Arc::clone(&tasks), work.clone(), settings.memory_bytes).start();
+    let lab = lab(&views, &settings, &options, work).await?;
+    let bench = BenchActor::new(Arc::clone(&lab), work.clone()).start();
     let events = EventHub::new(Arc::clone(&views)).start();
     let stop_looking = CancellationToken::new();
+    let webhook = settings.bench_webhook.clone().map(Webhook::new).transpose();
+    let webhook = webhook.context("cannot make a client for bench_webhook")?;
+    work.spawn(upkeep::run(
+        Arc::clone(&lab),
+        settings.bench_keep_days,
+        webhook,
+        stop_looking.clone(),
+    ));
     work.spawn(scanner::run(Arc::clone(&views), stop_looking.clone()));
     work.spawn(accounts::follow(Arc::clone(&views.users), stop_looking.clone()));
 
@@ -267,6 +293,8 @@ async fn answer(
         records,
         fleet: fleet.clone(),
         jobs: jobs.clone(),
+        bench: bench.clone(),
+        lab,
         events: events.clone(),
         work: work.clone(),
         node,
@@ -288,6 +316,10 @@ async fn answer(
         .send(events::Close)
         .await
         .context("the live feed did not close")?;
+    let measured = bench
+        .send(bench::Shutdown)
+        .await
+        .context("the benchmark's actor is gone")?;
     let stopped = jobs
         .send(jobs::Shutdown)
         .await
@@ -295,11 +327,37 @@ async fn answer(
     if tokio::time::timeout(JOBS_GRACE, stopped).await.is_err() {
         tracing::warn!("restores did not stop in time; they will be found interrupted at the next start");
     }
+    if tokio::time::timeout(BENCH_GRACE, measured).await.is_err() {
+        tracing::warn!("the benchmark run did not stop in time; what it measured is lost");
+    }
     jobs.do_send(jobs::Stop);
+    bench.do_send(bench::Stop);
     handle.stop(true).await;
     listening.await?.context("the listener failed")?;
     fleet.do_send(fleet::Stop);
     Ok(())
+}
+
+/// The benchmark lab of this server.
+async fn lab(
+    views: &Arc<Views>,
+    settings: &Settings,
+    options: &ServeOptions,
+    work: &runtime::Handle,
+) -> anyhow::Result<Arc<Lab>> {
+    let worker = match &options.worker {
+        Some(worker) => worker.clone(),
+        None => std::env::current_exe().context("finding this binary")?,
+    };
+    let (views, dir) = (Arc::clone(views), settings.state_dir.join("bench"));
+    let files = options.workloads.clone();
+    let made = work.spawn_blocking(move || {
+        let workloads = workloads::load(&files)?;
+        let lab =
+            Lab::new(views, dir, worker, workloads).context("cannot make the folder of the benchmarks")?;
+        anyhow::Ok(Arc::new(lab))
+    });
+    made.await?
 }
 
 /// What the process before left running ends, as interrupted or complete: on disk, in memory and in the history.

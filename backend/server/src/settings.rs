@@ -23,7 +23,9 @@ pub use error::SettingsError;
 pub use origin::Origin;
 
 use file::FileSettings;
-use pick::{Picker, check_database_url, default_run_dir, default_state_dir, hide_password};
+use pick::{
+    Picker, check_database_url, check_webhook, default_run_dir, default_state_dir, hide_password, hide_path,
+};
 
 /// The name of the configuration file inside the configuration directory.
 pub const FILE_NAME: &str = "fleethold.toml";
@@ -35,6 +37,11 @@ pub const MIN_MEMORY_BYTES: u64 = 64 << 20;
 pub const DEFAULT_PARALLEL: usize = 16;
 /// The most fetches one restore may have outstanding.
 pub const MAX_PARALLEL: usize = 1024;
+
+/// Days that raw benchmark samples stay.
+pub const DEFAULT_BENCH_KEEP_DAYS: u32 = 90;
+/// The most days that can be asked for; more is for ever, which is 0.
+pub const MAX_BENCH_KEEP_DAYS: usize = 36_500;
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, serde::Deserialize)]
@@ -73,6 +80,10 @@ pub struct Settings {
     pub tls_cert: Option<PathBuf>,
     /// The private key of `tls_cert` (PEM).
     pub tls_key: Option<PathBuf>,
+    /// Days after which raw samples of unlinked benchmark runs roll up to their figures; 0: never.
+    pub bench_keep_days: u32,
+    /// Where alerts of the benchmark lab are sent. May hold a secret: never logged.
+    pub bench_webhook: Option<reqwest::Url>,
     /// How log lines are written.
     pub log_format: LogFormat,
     /// What is logged: a level or a `tracing` filter such as `info,fleethold_restore=debug`.
@@ -132,6 +143,12 @@ pub struct ServerFlags {
     /// Private key of the certificate, PEM [variable FLEETHOLD_TLS_KEY]
     #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
+    /// Days that raw samples of unlinked benchmark runs stay, 0 for ever [variable FLEETHOLD_BENCH_KEEP_DAYS; default 90]
+    #[arg(long, value_name = "DAYS")]
+    pub bench_keep_days: Option<usize>,
+    /// Address that alerts of the benchmark lab are posted to [variable FLEETHOLD_BENCH_WEBHOOK; default none]
+    #[arg(long, value_name = "URL")]
+    pub bench_webhook: Option<String>,
 }
 
 /// Looks up an environment variable.
@@ -336,6 +353,30 @@ impl Settings {
             }
         }
 
+        let bench_keep_days = pick
+            .count(
+                "bench_keep_days",
+                server.bench_keep_days,
+                "--bench-keep-days",
+                "FLEETHOLD_BENCH_KEEP_DAYS",
+                file.bench_keep_days,
+                0..=MAX_BENCH_KEEP_DAYS,
+                &from_file,
+            )?
+            .and_then(|days| u32::try_from(days).ok())
+            .unwrap_or(DEFAULT_BENCH_KEEP_DAYS);
+        let bench_webhook = pick
+            .text(
+                "bench_webhook",
+                server.bench_webhook.as_deref(),
+                "--bench-webhook",
+                &["FLEETHOLD_BENCH_WEBHOOK"],
+                file.bench_webhook,
+                &from_file,
+            )?
+            .map(|(url, origin)| check_webhook(&url, origin))
+            .transpose()?;
+
         let log_format = match common.log_format {
             Some(format) => pick.note("log_format", Origin::Flag("--log-format"), format),
             None => match pick.variable("log_format", "FLEETHOLD_LOG_FORMAT")? {
@@ -378,6 +419,8 @@ impl Settings {
             default_parallel,
             tls_cert,
             tls_key,
+            bench_keep_days,
+            bench_webhook,
             log_format,
             log_filter,
             origins: pick.origins,
@@ -417,6 +460,8 @@ impl Settings {
             ("default_parallel", self.default_parallel.into()),
             ("tls_cert", optional(&self.tls_cert)),
             ("tls_key", optional(&self.tls_key)),
+            ("bench_keep_days", self.bench_keep_days.into()),
+            ("bench_webhook", self.bench_webhook.as_ref().map(hide_path).into()),
             ("log_format", format.into()),
             ("log_filter", self.log_filter.clone().into()),
         ]

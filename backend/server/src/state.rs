@@ -8,12 +8,14 @@ use fleethold_restore::RestoreEngine;
 use time::OffsetDateTime;
 use tokio::runtime;
 
+use crate::actors::bench::BenchActor;
 use crate::actors::events::EventHub;
 use crate::actors::fleet::FleetActor;
 use crate::actors::jobs::JobsActor;
 use crate::auth::session::Sessions;
 use crate::jobs::record::JobRecords;
 use crate::jobs::task_files::TaskFiles;
+use crate::services::bench::lab::Lab;
 use crate::services::targets::Targets;
 use crate::settings::Settings;
 use crate::views::Views;
@@ -38,6 +40,10 @@ pub struct AppState {
     pub fleet: Addr<FleetActor>,
     /// The jobs' actor.
     pub jobs: Addr<JobsActor>,
+    /// The benchmark runs' actor.
+    pub bench: Addr<BenchActor>,
+    /// The benchmark lab.
+    pub lab: Arc<Lab>,
     /// The live feed.
     pub events: Addr<EventHub>,
     /// Where work that is not a request's runs: restores, disk, database.

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use actix::Addr;
 use arc_swap::ArcSwap;
 use fleethold_api_types::{FleetSummary, Health, JobState, StoreRow, StoreState, Usage};
-use fleethold_fleet::{Fleet, StoreEntry};
+use fleethold_bench::reparse::{Handle as Reparsed, ReparseLookup};
+use fleethold_fleet::{Fleet, Lookup as _, LookupError, Operation, StoreEntry};
 use fleethold_format::names::DatastoreName;
 use fleethold_history::{Database, Recorder};
 use parking_lot::Mutex;
@@ -17,6 +19,7 @@ use crate::actors::events::FeedStats;
 use crate::actors::store::StoreActor;
 use crate::auth::users::UserStore;
 use crate::jobs::table::JobTable;
+use crate::services::bench::table::BenchTable;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::health;
 use crate::services::rights::Sight;
@@ -115,6 +118,7 @@ pub struct StoreTable {
     stores: ArcSwap<Stores>,
     changed: Mutex<BTreeSet<DatastoreName>>,
     fleet_changed: AtomicBool,
+    reparse: OnceLock<ReparseLookup>,
 }
 
 /// The stores of one generation.
@@ -138,6 +142,25 @@ impl StoreTable {
     #[must_use]
     pub fn load(&self) -> Arc<Stores> {
         self.stores.load_full()
+    }
+
+    /// From now on [`StoreTable::reparse`] looks into `file`, too: the before side of the benchmark `status`.
+    pub fn also_reparse(&self, file: &Path) {
+        // Said once, at the start.
+        self.reparse.get_or_init(|| ReparseLookup::new(file.to_owned()));
+    }
+
+    /// The older way to find a store, at the older cost, where a benchmark asked for it. Blocks; so does the drop.
+    ///
+    /// # Errors
+    /// As [`ReparseLookup`].
+    pub fn reparse(
+        &self,
+        name: &DatastoreName,
+        operation: Operation,
+    ) -> Result<Option<Reparsed>, LookupError> {
+        let older = self.reparse.get();
+        older.map(|older| older.find(name, operation)).transpose()
     }
 
     /// Publishes another set of stores.
@@ -206,6 +229,8 @@ pub struct Views {
     pub stores: StoreTable,
     /// Jobs.
     pub jobs: JobTable,
+    /// Benchmark runs.
+    pub bench: BenchTable,
     /// Database.
     pub database: Arc<Database>,
     /// What goes to the database, now or later.

@@ -50,6 +50,14 @@ pub enum BenchState {
     Failed,
 }
 
+impl BenchState {
+    /// Whether it stays like this.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Ok | Self::Partial | Self::Failed)
+    }
+}
+
 /// A run; in lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -63,16 +71,30 @@ pub struct BenchRun {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What a queued run waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
+    /// In the database; else in the server's memory or its outbox, on the way there.
+    #[serde(default)]
+    pub stored: bool,
     /// Where it comes from: `run`, or the format of the imported file.
     pub source: String,
     /// When it was asked for or imported.
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
     /// When measuring began; absent for queued and imported ones.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub started_at: Option<OffsetDateTime>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub finished_at: Option<OffsetDateTime>,
     /// A short version.
     pub quick: bool,
@@ -322,7 +344,11 @@ pub struct Machine {
     /// Runs it made.
     pub runs: u64,
     /// The newest.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub last_run_at: Option<OffsetDateTime>,
     /// It is the one that this server runs on.
     pub this: bool,

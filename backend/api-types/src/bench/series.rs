@@ -126,7 +126,11 @@ pub struct Annotation {
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
     /// When it was taken back.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "time::serde::rfc3339::option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "time::serde::rfc3339::option"
+    )]
     pub withdrawn_at: Option<OffsetDateTime>,
     /// By whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]

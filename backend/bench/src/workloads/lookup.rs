@@ -4,8 +4,6 @@
 //! last handle, to see whether its maintenance mode wants it closed. After is the published generation of
 //! [`Fleet`]. Both use the production parser and check the maintenance mode for the same operation.
 
-mod reparse;
-
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -17,9 +15,9 @@ use fleethold_format::names::DatastoreName;
 use crate::clock;
 use crate::error::BenchError;
 use crate::measured::Measured;
+use crate::reparse::ReparseLookup;
 use crate::usage::Usage;
 use crate::worker::SampleRequest;
-use reparse::ReparseLookup;
 
 /// The file both sides read.
 pub(crate) const CONFIG_FILE: &str = "datastore.cfg";
@@ -30,12 +28,16 @@ const MEASURE: Duration = Duration::from_millis(100);
 const SINGLES: usize = 20_000;
 /// Lookups timed together for the middle: one read of the clock costs about as much as a lookup.
 const BATCH: usize = 64;
+/// Seconds from which a lookup is timed by itself only.
+const COSTLY: f64 = 1e-4;
 
 /// What one sample does.
 struct Shape {
     names: Vec<DatastoreName>,
     /// Lookups of each store in a row.
     repeats: usize,
+    /// Stores of a run; the figures are those of a run over all of them.
+    of_a_run: usize,
     /// Whether the handles of a store are kept and dropped together.
     bulk: bool,
 }
@@ -74,13 +76,21 @@ fn shape(request: &SampleRequest, stores: u64) -> Result<Shape, BenchError> {
     if m == 0 || m > stores || repeats == 0 || repeats > 1_000_000 {
         return Err(wrong());
     }
+    // The short version looks up fewer whole stores on the side where each lookup costs the same milliseconds.
+    let most: Option<u64> = match request.side {
+        Side::Before => request.cell.parameter("before_lookups", "a number of lookups")?,
+        Side::After => None,
+    };
+    let fewer = most.map_or(m, |most| most.div_ceil(repeats as u64).clamp(1, m));
     // Spread over the whole configuration.
-    let names: Result<_, _> = (0..m)
+    let names: Result<_, _> = (0..fewer)
+        .map(|number| number * (m / fewer))
         .map(|number| DatastoreName::parse(&store_name(number * (stores / m))))
         .collect();
     Ok(Shape {
         names: names.map_err(failed)?,
         repeats,
+        of_a_run: usize::try_from(m).map_err(|_| wrong())?,
         bulk: request
             .cell
             .parameters
@@ -106,18 +116,22 @@ fn measure<L: Lookup>(lookup: &L, shape: &Shape) -> Result<Measured, BenchError>
     let io = before.io_since();
     let (used, time) = before.since();
     let lookups = per_run as f64 * f64::from(runs);
+    let whole_runs = lookups / (shape.of_a_run * shape.repeats) as f64;
+    let per_lookup = time.as_secs_f64() / lookups;
     let mut measured = Measured::default();
-    measured.add("time", Unit::Seconds, time.as_secs_f64() / f64::from(runs));
+    measured.add("time", Unit::Seconds, time.as_secs_f64() / whole_runs);
     if let Some(cpu) = used.value("cpu") {
-        measured.add("cpu", Unit::CpuSeconds, cpu / f64::from(runs));
+        measured.add("cpu", Unit::CpuSeconds, cpu / whole_runs);
     }
-    measured.add("lookup", Unit::Nanoseconds, time.as_secs_f64() * 1e9 / lookups);
+    measured.add("lookup", Unit::Nanoseconds, per_lookup * 1e9);
     if let Some(io) = io {
         measured.add("read_bytes", Unit::Bytes, io.read_bytes as f64 / lookups);
         measured.add("read_calls", Unit::Count, io.read_calls as f64 / lookups);
     }
     if !shape.bulk {
-        add_quantiles(lookup, shape, &mut measured)?;
+        // What costs milliseconds needs no batch to be told from the clock.
+        let batch = if per_lookup < COSTLY { BATCH } else { 1 };
+        add_quantiles(lookup, shape, batch, &mut measured)?;
     }
     Ok(measured)
 }
@@ -140,7 +154,12 @@ fn run<L: Lookup>(lookup: &L, shape: &Shape) -> Result<(), BenchError> {
 }
 
 /// Lookup and drop: the median over batches, the 99th percentile over single ones less what the clock costs.
-fn add_quantiles<L: Lookup>(lookup: &L, shape: &Shape, measured: &mut Measured) -> Result<(), BenchError> {
+fn add_quantiles<L: Lookup>(
+    lookup: &L,
+    shape: &Shape,
+    batch: usize,
+    measured: &mut Measured,
+) -> Result<(), BenchError> {
     let mut names = shape.names.iter().cycle();
     let mut timed = |count: usize| -> Result<f64, BenchError> {
         let start = clock::now();
@@ -155,8 +174,8 @@ fn add_quantiles<L: Lookup>(lookup: &L, shape: &Shape, measured: &mut Measured) 
     let mut singles = Vec::new();
     let start = clock::now();
     while singles.len() < SINGLES && (singles.is_empty() || clock::since(start) < MEASURE * 2) {
-        batches.push(timed(BATCH)?);
-        for _ in 0..BATCH {
+        batches.push(timed(batch)?);
+        for _ in 0..batch {
             singles.push(timed(1)?);
         }
     }
@@ -185,11 +204,20 @@ fn store_name(number: u64) -> String {
 
 /// A `datastore.cfg` of that many stores, as PBS writes them; equal seeds are equal bytes.
 pub(crate) fn config_text(stores: u64, seed: u64) -> String {
+    let sections = (0..stores).map(|number| {
+        let name = store_name(number);
+        let path = format!("/mnt/datastore/{name}");
+        (name, path)
+    });
+    config_of(sections, seed)
+}
+
+/// A `datastore.cfg` of these names and paths with the properties that PBS's own page writes.
+pub(crate) fn config_of(stores: impl Iterator<Item = (String, String)>, seed: u64) -> String {
     use rand::{Rng, SeedableRng};
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::new();
-    for number in 0..stores {
-        let name = store_name(number);
+    for (name, path) in stores {
         let (keep_daily, keep_weekly) = (random.random_range(1..31), random.random_range(1..12));
         let hour = random.random_range(0..24);
         text.push_str(&format!(
@@ -197,7 +225,7 @@ pub(crate) fn config_text(stores: u64, seed: u64) -> String {
              \tcomment site {} rack {}\n\
              \tgc-schedule {hour:02}:30\n\
              \tnotification-mode notification-system\n\
-             \tpath /mnt/datastore/{name}\n\
+             \tpath {path}\n\
              \tprune-schedule daily\n\
              \tkeep-daily {keep_daily}\n\
              \tkeep-weekly {keep_weekly}\n\n",

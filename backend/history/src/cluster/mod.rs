@@ -111,6 +111,21 @@ impl Home {
     }
 }
 
+/// How to reach a database of the cluster that another process runs in `<state>/pg`; `None` when none seems to run.
+/// Blocks.
+pub(crate) fn running(state_dir: &Path, database: &str) -> Option<PgConnectOptions> {
+    let home = state_dir.canonicalize().ok()?.join("pg");
+    let user = ServiceUser::find().ok()?;
+    let socket_dir = socket::find(&home, &user)?;
+    Some(
+        PgConnectOptions::new_without_pgpass()
+            .socket(socket_dir)
+            .port(socket::PORT)
+            .username(initdb::SUPERUSER)
+            .database(database),
+    )
+}
+
 /// How to reach a database of the cluster.
 pub(crate) fn connect_options(process: &Process, database: &str) -> PgConnectOptions {
     PgConnectOptions::new_without_pgpass()

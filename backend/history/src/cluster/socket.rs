@@ -43,6 +43,16 @@ pub(crate) fn prepare(home: &Path, user: &ServiceUser) -> Result<PathBuf, Cluste
     Ok(short)
 }
 
+/// The folder that a running server's socket lies in: one of those that [`prepare`] would choose, and private.
+pub(crate) fn find(home: &Path, user: &ServiceUser) -> Option<PathBuf> {
+    let inside = home.join("sock");
+    let noted = std::fs::read_to_string(home.join("socket-dir")).ok();
+    [Some(inside), noted.map(|noted| PathBuf::from(noted.trim_end()))]
+        .into_iter()
+        .flatten()
+        .find(|dir| is_private(dir, user) && dir.join(format!(".s.PGSQL.{PORT}")).exists())
+}
+
 /// Removes a folder that `prepare` made outside of the state directory, after the server has gone.
 pub(crate) fn clean(home: &Path, dir: &Path) {
     if !dir.starts_with(home)

@@ -2,6 +2,8 @@
 
 #![expect(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod bench;
+
 use std::future::Future;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

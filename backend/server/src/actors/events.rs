@@ -36,6 +36,8 @@ const CLIENT_QUEUE: usize = 64;
 const MAX_CLIENTS: usize = 256;
 /// Rows in one event; more wait for the next tick.
 const ROWS_PER_EVENT: usize = 500;
+/// Benchmark samples in one event; more wait for the next tick.
+const SAMPLES_PER_EVENT: usize = 500;
 /// Messages that may wait for the hub.
 const MAILBOX: usize = 64;
 
@@ -87,6 +89,10 @@ impl EventHub {
         let (jobs, samples) = self.views.jobs.take_changed();
         if !jobs.is_empty() {
             self.publish(&Event::Job { jobs, samples });
+        }
+        let (runs, samples) = self.views.bench.take_changed(SAMPLES_PER_EVENT);
+        if !(runs.is_empty() && samples.is_empty()) {
+            self.publish(&Event::Bench { runs, samples });
         }
         let fleet_changed = self.views.stores.take_fleet_changed();
         if fleet_changed || now.duration_since(self.summed) >= SUMMARY_EVERY {
@@ -152,6 +158,7 @@ impl EventHub {
             summary: self.views.summary(),
             jobs: self.views.jobs.list(),
             health: self.views.health(),
+            bench: self.views.bench.list(),
         }));
         if let Some(sight) = sight
             && let Some(seen) = sight.event(&event, &self.views)
@@ -301,6 +308,7 @@ mod tests {
             users: Arc::new(UserStore::open(dir).unwrap()),
             stores: crate::views::StoreTable::default(),
             jobs: crate::jobs::table::JobTable::default(),
+            bench: crate::services::bench::table::BenchTable::default(),
             database,
             recorder,
             downloads: crate::views::Downloads::default(),

@@ -122,6 +122,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Command::Config(config::ConfigCommand::Show(args)) => (args.server.clone(), QUIET),
         Command::Restore(args) => (args.resources.server_flags(), QUIET),
         Command::Check(args) => (args.resources.server_flags(), QUIET),
+        Command::Bench(command) => (command.server_flags(), QUIET),
         _ => (ServerFlags::default(), QUIET),
     };
     let settings = Settings::load(&common, &server, &Surroundings::of_this_process()).map_err(|error| {

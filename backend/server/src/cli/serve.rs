@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use fleethold_bench::server_state;
 
-use super::exit::{CliResult, Exit};
+use super::exit::{CliResult, Exit, Failure};
 use crate::serve::ServeOptions;
 use crate::settings::{ServerFlags, Settings};
 
@@ -25,13 +27,37 @@ pub(super) struct ServeArgs {
     /// Write {url, fingerprint, pid, user, password_file} to this file once the server answers
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
+    /// Offer this workload file, too, to whoever may start benchmark runs (can be given more than once)
+    #[arg(long = "workload", value_name = "FILE")]
+    workloads: Vec<PathBuf>,
+    /// How datastores are found, for servers that `bench` starts; refused on any state but theirs
+    #[arg(long, value_name = "HOW", hide = true)]
+    bench_lookup: Option<BenchLookup>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum BenchLookup {
+    /// As always
+    Cached,
+    /// As PBS did before it kept the parsed configuration
+    Reparse,
 }
 
 pub(super) fn run(settings: Settings, args: ServeArgs) -> CliResult {
+    if args.bench_lookup.is_some() {
+        server_state::check(&settings.state_dir, &settings.config_dir, &settings.run_dir)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        // A benchmark that is killed takes its server along.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
+            .context("asking to end with the benchmark")?;
+    }
     crate::serve::start(
         settings,
         ServeOptions {
             ready_file: args.ready_file,
+            worker: None,
+            workloads: args.workloads,
+            reparse: matches!(args.bench_lookup, Some(BenchLookup::Reparse)),
         },
     )?;
     Ok(Exit::Done)

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use actix_web::{HttpResponse, web};
 use fleethold_api_types::{DatabaseState, JobState};
-use prometheus::{Encoder as _, IntCounter, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{
+    Encoder as _, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+};
 
 use crate::services::error::ServiceError;
 use crate::state::AppState;
@@ -78,6 +80,18 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
         "file",
         &broken,
     )?;
+    let bench = &views.bench.stats;
+    counted(
+        registry,
+        "fleethold_bench_runs_total",
+        "Benchmark runs that ended, by state",
+        "state",
+        &[
+            ("ok", bench.ok.load(Ordering::Relaxed)),
+            ("partial", bench.partial.load(Ordering::Relaxed)),
+            ("failed", bench.failed.load(Ordering::Relaxed)),
+        ],
+    )?;
     let engine = state.engine.stats();
     let sum =
         |field: fn(&fleethold_api_types::Job) -> u64| jobs.iter().map(field).fold(0, u64::saturating_add);
@@ -139,6 +153,26 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             feed.events.load(Ordering::Relaxed),
         ),
         (
+            "fleethold_bench_queue",
+            "Benchmark runs that wait for their turn",
+            views.bench.queued(),
+        ),
+        (
+            "fleethold_bench_refused_total",
+            "Benchmark runs refused because too many waited",
+            bench.refused.load(Ordering::Relaxed),
+        ),
+        (
+            "fleethold_bench_outbox_refused",
+            "Benchmark runs that the database refused since the start; their files stay in the outbox",
+            state.lab.refused.count(),
+        ),
+        (
+            "fleethold_bench_samples_dropped_total",
+            "Benchmark samples that the live feed did not get; the runs have them",
+            bench.samples_dropped.load(Ordering::Relaxed),
+        ),
+        (
             "fleethold_spool_rows",
             "Rows that wait for the database",
             health.spool.rows,
@@ -185,6 +219,21 @@ fn labelled(
         gauges.with_label_values(&[*value]).set(clamp(*count));
     }
     registry.register(Box::new(gauges))
+}
+
+/// As [`labelled`], for what only ever grows.
+fn counted(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    label: &str,
+    values: &[(&str, u64)],
+) -> Result<(), prometheus::Error> {
+    let counters = IntCounterVec::new(Opts::new(name, help), &[label])?;
+    for (value, count) in values {
+        counters.with_label_values(&[*value]).inc_by(*count);
+    }
+    registry.register(Box::new(counters))
 }
 
 fn clamp(value: u64) -> i64 {

@@ -5,6 +5,7 @@
 //! | `/api2/json` | the PBS face ([`pbs`]) |
 //! | `/api/v1` | our own face ([`v1`]) |
 //! | `/api/docs/` | the OpenAPI document to browse, offline |
+//! | `/bench/c/…` | short links to comparisons |
 //! | `/metrics` | figures for Prometheus |
 //! | everything else | the page |
 
@@ -14,10 +15,12 @@ pub mod docs;
 pub mod drain;
 pub mod extract;
 pub mod headers;
+pub mod json;
 mod methods;
 pub mod metrics;
 pub mod openapi;
 pub mod pbs;
+pub mod permalink;
 pub mod problem;
 pub mod query;
 pub mod secret_json;
@@ -47,6 +50,11 @@ pub fn configure(config: &mut ServiceConfig) {
         .service(web::scope("/api/v1").configure(v1::configure))
         .configure(docs::configure)
         .service(methods::at("/metrics").get(metrics::serve).or(wrong_method))
+        .service(
+            methods::at("/bench/c/{pair}")
+                .get(permalink::follow)
+                .or(wrong_method),
+        )
         .configure(pbs::configure)
         .default_service(web::to(assets::serve));
 }

@@ -8,7 +8,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::extract::{CSRF_HEADER, HOST_COOKIE};
-use super::v1::{about, content, events, fleet, history, restores, session, stores};
+use super::v1::{about, bench, content, events, fleet, history, restores, session, stores};
 
 /// The document.
 #[derive(OpenApi)]
@@ -31,6 +31,12 @@ use super::v1::{about, content, events, fleet, history, restores, session, store
         restores::plan,
         history::list, history::get, history::samples,
         events::follow,
+        bench::workloads::list, bench::workloads::machines,
+        bench::runs::create, bench::runs::list, bench::runs::get, bench::runs::cancel,
+        bench::compare::run_text, bench::compare::compare, bench::compare::text,
+        bench::files::import, bench::files::attach, bench::files::get, bench::files::flame,
+        bench::series::list, bench::series::history,
+        bench::curate::annotate, bench::curate::withdraw, bench::curate::alerts, bench::curate::change_alert,
     ),
     components(schemas(fleethold_api_types::Problem, fleethold_api_types::ServerEvent)),
     modifiers(&Security),

@@ -29,15 +29,26 @@ impl<T: Secrets + DeserializeOwned + 'static> FromRequest for SecretJson<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let body = tokio::time::timeout(BODY_TIME, read(&request, payload))
-                .await
-                .map_err(|_elapsed| refused(&format!("not complete after {} s", BODY_TIME.as_secs())))??;
+            let body = read_in_time(&request, payload).await?;
             let mut parser = serde_json::Deserializer::from_slice(&body);
             let parsed = object(&mut parser).map(Wiped::new);
             let parsed = parsed.and_then(|parsed| parser.end().map(|()| parsed));
             Ok(Self(parsed.map_err(|error| refused(&error))?))
         })
     }
+}
+
+/// The bytes of a JSON body.
+///
+/// # Errors
+/// When it is none, too long or too slow.
+pub(super) async fn read_in_time(
+    request: &HttpRequest,
+    payload: Payload,
+) -> ServiceResult<Zeroizing<Vec<u8>>> {
+    tokio::time::timeout(BODY_TIME, read(request, payload))
+        .await
+        .map_err(|_elapsed| refused(&format!("not complete after {} s", BODY_TIME.as_secs())))?
 }
 
 async fn read(request: &HttpRequest, mut payload: Payload) -> ServiceResult<Zeroizing<Vec<u8>>> {
@@ -64,7 +75,7 @@ async fn read(request: &HttpRequest, mut payload: Payload) -> ServiceResult<Zero
     Ok(body)
 }
 
-fn refused(reason: &dyn std::fmt::Display) -> ServiceError {
+pub(super) fn refused(reason: &dyn std::fmt::Display) -> ServiceError {
     ServiceError::bad_request("invalid-body", format!("request body: {reason}"))
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fleethold_api_types::{FileEntry, GroupEntry, NamespaceEntry, Page, SnapshotEntry, VerifyState};
+use fleethold_bench::reparse::Handle as Reparsed;
 use fleethold_datastore::{Datastore, SnapshotInfo};
+use fleethold_fleet::Operation;
 use fleethold_format::manifest::VerifyOutcome;
 use fleethold_format::names::{BackupTime, GroupPath, Namespace, SnapshotPath};
 use fleethold_restore::{Progress, RestoreEngine, Sink, StreamReceiver, StreamSink};
@@ -35,6 +37,7 @@ pub struct Reading {
     /// The store.
     pub store: Datastore,
     _guard: ReadGuard,
+    _reparsed: Option<Reparsed>,
 }
 
 /// Opens a store. Blocks.
@@ -43,11 +46,16 @@ pub struct Reading {
 /// When it does not exist, is in maintenance, or its folder is not a datastore.
 pub fn open(views: &Views, name: &str) -> ServiceResult<Reading> {
     let view: Arc<StoreView> = stores::readable(views, name)?.view;
+    let reparsed = views
+        .stores
+        .reparse(&view.name, Operation::Read)
+        .map_err(ServiceError::internal)?;
     let entry = view.entry();
     let store = Datastore::open(entry.name.clone(), &entry.path)?;
     Ok(Reading {
         store,
         _guard: view.try_read()?,
+        _reparsed: reparsed,
     })
 }
 

@@ -47,6 +47,21 @@ impl PageRequest {
         self.after.as_deref()
     }
 
+    /// Entries of the page at most.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The same page, but not longer than `max`.
+    #[must_use]
+    pub fn at_most(self, max: usize) -> Self {
+        Self {
+            limit: self.limit.min(max),
+            ..self
+        }
+    }
+
     /// Cuts the page out of `items`. `key` names an entry; `is_behind(entry, cursor)` says whether it comes after the
     /// entry with that key in the list's order.
     pub fn cut<T>(

@@ -49,7 +49,7 @@ pub struct Sight {
     audits: bool,
     /// No rule below `/datastore` says anything else: all stores, without asking for each.
     all_stores: bool,
-    /// `Sys.Audit` on `/system/status`: the server's inside.
+    /// `Sys.Audit` on `/system/status`: the server's inside, and what the machine measures.
     inside: bool,
 }
 
@@ -141,6 +141,12 @@ impl Sight {
                 jobs.retain(|job| self.job(job));
                 samples.retain(|(id, _)| jobs.iter().any(|job| job.id == *id));
             }
+            Event::Bench { runs, samples } => {
+                if !self.inside {
+                    runs.clear();
+                    samples.clear();
+                }
+            }
             Event::Server(server) => {
                 server.summary = views.summary_for(self);
                 server.health = self.health(server.health.clone());
@@ -149,11 +155,15 @@ impl Sight {
                 snapshot.summary = views.summary_for(self);
                 snapshot.health = self.health(snapshot.health.clone());
                 snapshot.jobs.retain(|job| self.job(job));
+                if !self.inside {
+                    snapshot.bench.clear();
+                }
             }
         }
         let is_empty = match &event {
             Event::Store { stores } => stores.is_empty(),
             Event::Job { jobs, .. } => jobs.is_empty(),
+            Event::Bench { runs, samples } => runs.is_empty() && samples.is_empty(),
             Event::Server(_) | Event::Snapshot(_) => false,
         };
         (!is_empty).then_some(event)

@@ -40,6 +40,8 @@ pub(super) struct FileSettings {
     pub(super) parallel: Option<usize>,
     pub(super) tls_cert: Option<PathBuf>,
     pub(super) tls_key: Option<PathBuf>,
+    pub(super) bench_keep_days: Option<usize>,
+    pub(super) bench_webhook: Option<String>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) log: Option<String>,
 }

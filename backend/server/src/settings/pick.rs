@@ -47,6 +47,23 @@ pub(super) fn hide_password(url: &str) -> String {
     format!("{scheme}://{authority}{tail}")
 }
 
+/// Checks an address that alerts are sent to.
+pub(super) fn check_webhook(text: &str, origin: Origin) -> Result<reqwest::Url, SettingsError> {
+    let url: Option<reqwest::Url> = text.parse().ok();
+    url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .ok_or(SettingsError::Value {
+            key: "bench_webhook",
+            origin,
+            // It may hold a secret: not repeated.
+            message: "expected an address such as https://chat.example/hooks/1".to_owned(),
+        })
+}
+
+/// An address without what may be a secret: all behind the host.
+pub(super) fn hide_path(url: &reqwest::Url) -> String {
+    format!("{}://{}/***", url.scheme(), url.host_str().unwrap_or_default())
+}
+
 pub(super) fn default_state_dir(around: &Surroundings) -> PathBuf {
     const OF_THE_SYSTEM: &str = "/var/lib/fleethold";
     if around.is_root {

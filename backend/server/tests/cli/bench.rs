@@ -153,7 +153,7 @@ fn other_data_and_other_names_are_refused() {
         .fails(5, &["expected SHA-256 abab", "small"]);
     world
         .run(&["bench", "run", "restoer"])
-        .fails(2, &["lookup, restore"]);
+        .fails(2, &["lookup, status, restore"]);
     world.run(&["bench", "export", &file]).fails(1, &["small.toml"]);
     world.write("broken.toml", "name = 1");
     world
@@ -171,7 +171,7 @@ fn workloads_are_listed() {
         .iter()
         .map(|item| item["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["lookup", "restore"]);
+    assert_eq!(names, ["lookup", "status", "restore"]);
     assert!(world.run(&["bench", "list"]).ok().out().contains("pve-devel"));
 }
 

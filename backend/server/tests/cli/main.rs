@@ -9,6 +9,8 @@
 
 mod admin;
 mod bench;
+mod bench_history;
+mod bench_status;
 mod check;
 mod damage;
 mod golden;

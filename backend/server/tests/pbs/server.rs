@@ -61,6 +61,7 @@ fn start() -> Server {
     let ready = base.join("ready.json");
     let options = ServeOptions {
         ready_file: Some(ready.clone()),
+        ..ServeOptions::default()
     };
     std::thread::spawn(move || serve::start(settings, options).unwrap());
 

@@ -107,6 +107,9 @@ impl Ground {
         let stop = CancellationToken::new();
         let options = ServeOptions {
             ready_file: Some(ready_file.clone()),
+            worker: Some(env!("CARGO_BIN_EXE_fleethold").into()),
+            workloads: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/tiny.toml")],
+            ..ServeOptions::default()
         };
         let (settings, stopped) = (self.settings(database_url), stop.clone());
         let thread = std::thread::spawn(move || {

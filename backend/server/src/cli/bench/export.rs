@@ -1,14 +1,14 @@
 //! `fleethold bench export`: a kept run in another form.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, export};
 
 use super::super::exit::{CliResult, Exit};
 use super::super::output;
-use super::file;
+use super::database::HistoryFlags;
+use super::kept::{self, Kept};
+use crate::settings::Settings;
 
 /// Print a kept run as text to mail, Markdown, CSV, JSON, Go benchmark text or one HTML file
 #[derive(Args)]
@@ -18,15 +18,18 @@ Examples:
   fleethold bench export run.json --format gobench | benchstat -col side /dev/stdin
   fleethold bench export run.json --format html > run.html")]
 pub(in crate::cli) struct ExportArgs {
-    /// A run kept by bench run --out, or our CSV or Go text
-    file: PathBuf,
+    /// A run of the history by its id, a file of bench run --out, or our CSV or Go text
+    #[arg(value_name = "FILE|RUN", value_parser = Kept::parse)]
+    run: Kept,
     /// mail, markdown, csv, json, gobench or html
     #[arg(long, default_value = "mail")]
     format: ExportFormat,
+    #[command(flatten)]
+    pub(super) history: HistoryFlags,
 }
 
-pub(super) fn run(args: &ExportArgs) -> CliResult {
-    let matrix = file::matrix(&args.file)?;
+pub(super) fn run(settings: &Settings, args: &ExportArgs) -> CliResult {
+    let matrix = kept::matrix(settings, &args.run)?;
     let comparison = Comparison::judge(&matrix)?;
     output::line(export(&comparison, args.format).trim_end())?;
     Ok(Exit::Done)

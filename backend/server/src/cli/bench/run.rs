@@ -4,16 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use fleethold_bench::BenchError;
 use fleethold_bench::definition::{Definition, FloorOf};
-use fleethold_bench::environment::Environment;
 use fleethold_bench::floors::{self, FloorOutcome, FloorResult};
-use fleethold_bench::runner::{self, Measurements, RunOptions, RunProgress};
+use fleethold_bench::measure::{self, Outcome, cells};
+use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProgress};
 use fleethold_bench::worker::Workers;
-use fleethold_bench::{BenchError, Cell, data, record};
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, export};
-use fleethold_bench_model::matrix::Matrix;
-use fleethold_bench_model::verdict::default_runs;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
 use tokio_util::sync::CancellationToken;
@@ -23,10 +21,10 @@ use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
+use super::database::HistoryFlags;
+use super::store::{self, About};
+use crate::clock;
 use crate::settings::Settings;
-
-/// Samples a side of a quick run.
-const QUICK_SAMPLES: usize = 6;
 
 /// Measure one workload, before and after interleaved in random order
 ///
@@ -37,6 +35,8 @@ Examples:
   fleethold bench run restore
   fleethold bench run lookup --quick --check
   fleethold bench run ./mine.toml --samples 12 --seed 7
+
+The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
 Exit codes: 0 measured, 1 a floor was missed (--check), 5 could not measure, 130 interrupted.")]
 pub(in crate::cli) struct RunArgs {
@@ -67,6 +67,14 @@ pub(in crate::cli) struct RunArgs {
     /// Print each floor with its value and margin; end with 1 when one is missed
     #[arg(long)]
     check: bool,
+    /// Why it is run, for the history
+    #[arg(long, default_value = "")]
+    reason: String,
+    /// Keep it out of the history
+    #[arg(long)]
+    no_store: bool,
+    #[command(flatten)]
+    pub(super) history: HistoryFlags,
 }
 
 pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
@@ -84,65 +92,75 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
-    let (definition, _text) = match Definition::load(&args.workload) {
+    let (definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
             return Err(Failure::usage(error.to_string()));
         }
         Err(error) => return Err(error.into()),
     };
-    let quick = args.quick.then_some(&definition.quick);
-    let cells = Cell::all(&definition, quick);
+    let fields = cells(&definition, args.quick).len();
+    let options = RunOptions {
+        samples: args.samples.map_or(0, usize::from),
+        warm_up: usize::from(args.warm_up),
+        ..RunOptions::new(
+            args.quick,
+            args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
+        )
+    }
+    .settled(fields);
     let root = args
         .data_dir
         .clone()
         .unwrap_or_else(|| settings.state_dir.join("bench"));
-    let spec = quick
-        .and_then(|quick| quick.data.as_ref())
-        .unwrap_or(&definition.data);
-    let making = counting_bar("data");
-    let set = data::provide(&definition.name, spec, &cells, &root, &|progress| {
-        making.set_length(progress.total);
-        making.set_position(progress.done);
+    let workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let cancel = CancellationToken::new();
+    let bar = bar();
+    let show = |event: &RunEvent| match event {
+        RunEvent::Progress(progress) => show(&bar, progress),
+        RunEvent::Sample { .. } => {}
+    };
+    let started_at = clock::now();
+    let measured = options::runtime()?.block_on(async {
+        archive::cancel_on_signals(&cancel)?;
+        let build = crate::build::this();
+        anyhow::Ok(measure::measure(&definition, &options, &root, &build, &workers, &show, &cancel).await)
     })?;
-    making.finish_and_clear();
-
-    let options = RunOptions {
-        quick: args.quick,
-        samples: args
-            .samples
-            .map_or(default_samples(args.quick, cells.len()), usize::from),
-        seed: args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
-        warm_up: usize::from(args.warm_up),
+    bar.finish_and_clear();
+    let outcome = match measured {
+        // Nothing was measured, so nothing is kept.
+        Err(BenchError::Cancelled) => return Ok(Exit::Cancelled),
+        measured => measured?,
     };
     output::note(&format!(
-        "{}{}: {} fields, {} + {} samples each, seed {}, data {}",
+        "{}{}: {fields} fields, {} + {} samples each, seed {}, data {}",
         definition.name,
         if args.quick { " (quick)" } else { "" },
-        cells.len(),
         options.samples,
         options.samples,
         options.seed,
-        set.sha256.get(..16).unwrap_or(&set.sha256),
+        outcome.data.sha256.get(..16).unwrap_or(&outcome.data.sha256),
     ));
-    let workers = Workers::new(std::env::current_exe().context("finding this binary")?);
-    let cancel = CancellationToken::new();
-    let runtime = options::runtime()?;
-    let bar = bar();
-    let measured = runtime.block_on(async {
-        archive::cancel_on_signals(&cancel)?;
-        let show = |progress: &RunProgress| show(&bar, progress);
-        anyhow::Ok(runner::run(&definition, set.dir.clone(), &options, &workers, show, &cancel).await?)
-    })?;
-    bar.finish_and_clear();
-    let environment = Environment::detect(&root, env!("CARGO_PKG_VERSION"));
-    let matrix = record::matrix(&definition, &options, &set, &environment, &measured);
-    keep(args, &matrix)?;
-    report(&definition, &measured, args)
+    keep(args, &outcome)?;
+    // Interrupted before the first sample: there is nothing to keep.
+    let mut stored = Ok(());
+    if !args.no_store && !outcome.matrix.rows.is_empty() {
+        let about = About {
+            definition: &definition,
+            text: &text,
+            started_at,
+            reason: &args.reason,
+        };
+        stored = store::keep(settings, &about, &outcome);
+    }
+    let exit = report(&definition, &outcome.measurements, args)?;
+    // What was measured has been shown first, and stands in the file that was asked for.
+    stored.map(|()| exit)
 }
 
 /// Writes the run to its file and to stdout.
-fn keep(args: &RunArgs, matrix: &Matrix) -> CliResult<()> {
+fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
+    let matrix = &outcome.matrix;
     let text = |format| {
         let comparison = Comparison::judge(matrix)?;
         anyhow::Ok(export(&comparison, format))
@@ -158,15 +176,6 @@ fn keep(args: &RunArgs, matrix: &Matrix) -> CliResult<()> {
         output::line(line)?;
     }
     Ok(())
-}
-
-/// The fewest that can show a difference after the correction for that many fields.
-fn default_samples(quick: bool, fields: usize) -> usize {
-    if quick {
-        QUICK_SAMPLES
-    } else {
-        default_runs(fields * record::JUDGED.len())
-    }
 }
 
 fn report(definition: &Definition, measured: &Measurements, args: &RunArgs) -> CliResult {
@@ -212,8 +221,11 @@ fn floor_line(result: &FloorResult) -> String {
 }
 
 fn show(bar: &ProgressBar, progress: &RunProgress) {
-    bar.set_length(progress.total as u64);
-    bar.set_position(progress.done as u64);
+    bar.set_length(progress.total);
+    bar.set_position(progress.done);
+    if progress.phase == Phase::Data {
+        bar.set_message("data");
+    }
     if let Some((cell, side)) = &progress.next {
         let eta = progress
             .eta

@@ -25,12 +25,13 @@ pub struct EventsQuery {
 }
 
 /// `GET /api/v1/events`: of what the caller sees, which is everything with `Datastore.Audit` on `/datastore`, else the
-/// stores with a right of the caller's in them and the own restores. An unknown `Last-Event-ID` is none: the client gets
+/// stores with a right of the caller's in them and the own restores; benchmark runs with `Sys.Audit` on
+/// `/system/status`. An unknown `Last-Event-ID` is none: the client gets
 /// a snapshot. The stream ends with the session: ticket expired, logged out, password changed, user switched off.
 #[utoipa::path(get, path = "/api/v1/events", tag = "events",
     params(("Last-Event-ID" = Option<String>, Header, description = "Id of the last event seen, `<epoch>-<sequence>`")),
     responses((status = 200, content_type = "text/event-stream", body = fleethold_api_types::SnapshotEvent,
-        description = "Events `snapshot`, `store`, `job`, `server`; at most four a second of each")))]
+        description = "Events `snapshot`, `store`, `job`, `bench`, `server`; at most four a second of each")))]
 pub async fn follow(
     state: web::Data<AppState>,
     request: HttpRequest,

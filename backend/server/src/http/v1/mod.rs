@@ -1,6 +1,7 @@
 //! Our own face, `/api/v1`: one file per resource; bodies are the types of `fleethold_api_types`.
 
 pub mod about;
+pub mod bench;
 pub mod content;
 pub mod events;
 pub mod fleet;
@@ -49,7 +50,7 @@ pub fn configure(config: &mut ServiceConfig) {
         at("/history/{id}").get(history::get),
         at("/history/{id}/samples").get(history::samples),
     ];
-    for resource in resources {
+    for resource in resources.into_iter().chain(bench::resources()) {
         config.service(resource.or(wrong_method));
     }
 }

@@ -56,6 +56,14 @@ pub(super) fn system(state: &AppState, caller: &Caller) -> ServiceResult<()> {
     )
 }
 
+/// Whether the caller may start and stop measuring on this machine, and change what is kept of it.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn measure(state: &AppState, caller: &Caller) -> ServiceResult<()> {
+    require(state, caller, &["system"], Privileges::SYS_MODIFY, "Sys.Modify")
+}
+
 /// Whether the caller may see a store, or something in it.
 ///
 /// # Errors

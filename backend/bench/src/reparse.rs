@@ -1,4 +1,4 @@
-//! The before side: nothing is kept between two lookups.
+//! The before side of `lookup` and `status`: nothing is kept between two lookups.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,20 +8,20 @@ use fleethold_fleet::{Generation, Lookup, LookupError, Operation, StoreEntry};
 use fleethold_format::names::DatastoreName;
 
 /// Reads, hashes and parses the configuration for every lookup, and once more when a store's last handle is dropped.
-pub(super) struct ReparseLookup {
+pub struct ReparseLookup {
     file: PathBuf,
     /// Stores that are open, as PBS keeps them in a map.
     open: Mutex<HashMap<DatastoreName, Weak<Open>>>,
 }
 
 /// A store with at least one handle.
-pub(super) struct Open {
+pub struct Open {
     entry: Arc<StoreEntry>,
     file: PathBuf,
 }
 
 /// One user of a store.
-pub(super) struct Handle(Arc<Open>);
+pub struct Handle(Arc<Open>);
 
 impl AsRef<StoreEntry> for Handle {
     fn as_ref(&self) -> &StoreEntry {
@@ -30,7 +30,8 @@ impl AsRef<StoreEntry> for Handle {
 }
 
 impl ReparseLookup {
-    pub(super) fn new(file: PathBuf) -> Self {
+    /// Lookups in this `datastore.cfg`; it is first read by the first of them.
+    pub fn new(file: PathBuf) -> Self {
         Self {
             file,
             open: Mutex::default(),

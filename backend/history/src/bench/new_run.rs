@@ -1,0 +1,345 @@
+//! A run as it arrives: measured here, uploaded later, or read from a file.
+
+use std::collections::BTreeMap;
+
+use fleethold_bench_model::flame::Folded;
+use fleethold_bench_model::import::{Content, Format, Imported, ImportedSeries};
+use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::sample::Side;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::attachment::{AttachmentKind, NewAttachment};
+use super::machine::BenchMachine;
+use crate::error::HistoryError;
+
+/// Longest text of a field, in bytes; a workload file may be longer.
+const MAX_TEXT: usize = 4096;
+/// Longest workload file, in bytes.
+const MAX_WORKLOAD_TEXT: usize = 1 << 20;
+
+/// A state of the code; empty text where it is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Revision {
+    /// Address or name of the repository.
+    pub repository: String,
+    /// The commit, hex.
+    pub commit: String,
+    /// The tree had changes that are in no commit.
+    pub dirty: bool,
+    /// The commit before it.
+    pub parent: Option<String>,
+}
+
+/// How busy the machine was with other things; shares of 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BenchLoad {
+    /// Share of the processors that others used.
+    pub others: Option<f64>,
+    /// Share that the host took away.
+    pub steal: Option<f64>,
+    /// Quiet enough for times on the wall.
+    pub quiet: bool,
+}
+
+/// What was measured. Empty hashes: not ours (imported files).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkloadFile {
+    /// Name of the workload.
+    pub name: String,
+    /// SHA-256 of the workload file, hex.
+    pub file_sha256: String,
+    /// SHA-256 of the data, hex.
+    pub data_sha256: String,
+    /// The workload file.
+    pub text: String,
+}
+
+/// Everything about a run but its numbers. Times are kept to the microsecond.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BenchMeta {
+    /// UUIDv7.
+    pub id: Uuid,
+    /// `run`, or the name of the format of an imported file.
+    pub source: String,
+    /// When it was asked for or imported.
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    /// When measuring began; absent for imports.
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub started_at: Option<OffsetDateTime>,
+    /// When it ended.
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub finished_at: Option<OffsetDateTime>,
+    /// The workload.
+    pub workload: WorkloadFile,
+    /// Code of the before side, when it is another build.
+    #[serde(default)]
+    pub before: Option<Revision>,
+    /// Code of the after side.
+    #[serde(default)]
+    pub after: Option<Revision>,
+    /// The machine, when it is known.
+    #[serde(default)]
+    pub machine: Option<BenchMachine>,
+    /// Page cache emptied before each sample.
+    pub cold: bool,
+    /// A short version.
+    pub quick: bool,
+    /// All of it was measured.
+    pub complete: bool,
+    /// Seed of the order.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Samples a side.
+    pub samples: u32,
+    /// Who asked for it.
+    pub operator: String,
+    /// Why.
+    pub reason: String,
+    /// How busy the machine was.
+    #[serde(default)]
+    pub load: Option<BenchLoad>,
+    /// Version of the tool that measured.
+    pub tool_version: String,
+    /// Facts for people.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
+    /// What became of the workload's floors: a list as the REST interface answers it.
+    #[serde(default)]
+    pub floors: Option<serde_json::Value>,
+}
+
+/// The numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NewContent {
+    /// Both sides of a sweep.
+    Matrix(Box<Matrix>),
+    /// Series of one side from a file.
+    Series(Vec<ImportedSeries>),
+    /// None: folded stacks, kept as an attachment.
+    Stacks,
+}
+
+/// A run to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewBenchRun {
+    /// About it.
+    pub meta: BenchMeta,
+    /// Its numbers.
+    pub content: NewContent,
+    /// What makes it the same thing when it comes again: 64 hex digits.
+    pub digest: String,
+    /// Files kept with it.
+    pub attachments: Vec<NewAttachment>,
+}
+
+impl NewBenchRun {
+    /// A matrix with what is known about it.
+    pub fn measured(meta: BenchMeta, matrix: Matrix, attachments: Vec<NewAttachment>) -> Self {
+        Self {
+            meta,
+            digest: matrix.digest(),
+            content: NewContent::Matrix(Box::new(matrix)),
+            attachments,
+        }
+    }
+
+    /// An imported file with its original. A matrix of ours is the same run in whatever format it comes; any other
+    /// file is itself, byte by byte.
+    pub fn imported(
+        id: Uuid,
+        created_at: OffsetDateTime,
+        operator: &str,
+        name: &str,
+        bytes: Vec<u8>,
+        imported: Imported,
+    ) -> Self {
+        let Imported {
+            format,
+            content,
+            facts,
+        } = imported;
+        let file = std::path::Path::new(name)
+            .file_name()
+            .map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned());
+        let mut meta = BenchMeta {
+            id,
+            source: format.name().to_owned(),
+            created_at,
+            started_at: None,
+            finished_at: None,
+            workload: WorkloadFile::default(),
+            before: None,
+            after: None,
+            machine: None,
+            cold: false,
+            quick: false,
+            complete: true,
+            seed: None,
+            samples: 0,
+            operator: operator.to_owned(),
+            reason: String::new(),
+            load: None,
+            tool_version: String::new(),
+            facts,
+            floors: None,
+        };
+        let (content, digest) = match content {
+            Content::Matrix(matrix) => {
+                meta.of_matrix(&matrix);
+                let digest = matrix.digest();
+                (NewContent::Matrix(matrix), digest)
+            }
+            Content::Series(series) => {
+                meta.workload.name = common_workload(&series).unwrap_or_else(|| file.clone());
+                meta.samples = longest(series.iter().map(|series| series.values.len()));
+                (NewContent::Series(series), hex_sha256(&bytes))
+            }
+            Content::Stacks(stacks) => {
+                meta.workload.name = file.clone();
+                meta.facts
+                    .insert("stacks".to_owned(), Folded::len(&stacks).to_string());
+                meta.facts
+                    .insert("stack_samples".to_owned(), stacks.total().to_string());
+                (NewContent::Stacks, hex_sha256(&bytes))
+            }
+        };
+        let kind = match format {
+            Format::Folded => AttachmentKind::FlameGraph,
+            Format::PerfStat => AttachmentKind::PerfStat,
+            _ => AttachmentKind::Original,
+        };
+        Self {
+            meta,
+            content,
+            digest,
+            attachments: vec![NewAttachment {
+                kind,
+                side: None,
+                name: file,
+                bytes,
+            }],
+        }
+    }
+
+    /// Checks what the database would refuse, or what no query could work with.
+    pub(crate) fn check(&self) -> Result<(), HistoryError> {
+        let meta = &self.meta;
+        let workload = &meta.workload;
+        for (field, text) in [
+            ("source", &meta.source),
+            ("workload", &workload.name),
+            ("file_sha256", &workload.file_sha256),
+            ("data_sha256", &workload.data_sha256),
+            ("operator", &meta.operator),
+            ("reason", &meta.reason),
+            ("tool_version", &meta.tool_version),
+            ("digest", &self.digest),
+        ] {
+            check_text(field, text, MAX_TEXT)?;
+        }
+        check_text("workload text", &workload.text, MAX_WORKLOAD_TEXT)?;
+        for revision in [&meta.before, &meta.after].into_iter().flatten() {
+            for text in [&revision.repository, &revision.commit] {
+                check_text("revision", text, MAX_TEXT)?;
+            }
+        }
+        match &self.content {
+            NewContent::Matrix(matrix) => matrix.validate()?,
+            NewContent::Series(list) => {
+                for series in list {
+                    let key = &series.key;
+                    let parameters = key.parameters.iter().flat_map(|(name, value)| [name, value]);
+                    for text in [&key.workload, &key.metric, &key.machine_class]
+                        .into_iter()
+                        .chain(parameters)
+                    {
+                        check_text("series", text, MAX_TEXT)?;
+                    }
+                    check_values(&series.values)?;
+                }
+            }
+            NewContent::Stacks => {}
+        }
+        self.attachments.iter().try_for_each(NewAttachment::check)
+    }
+}
+
+impl BenchMeta {
+    /// Takes over what a matrix knows about its run: the parameters that the runner wrote.
+    fn of_matrix(&mut self, matrix: &Matrix) {
+        let parameter = |name: &str| matrix.parameters.get(name).map(String::as_str);
+        self.workload.name.clone_from(&matrix.workload);
+        self.workload.data_sha256.clone_from(&matrix.data_sha256);
+        self.machine = BenchMachine::of_version(&matrix.after);
+        self.cold = parameter("cold") == Some("yes");
+        self.quick = matrix.quick;
+        self.complete = parameter("complete") != Some("no");
+        self.seed = parameter("seed").and_then(|seed| seed.parse().ok());
+        let sides = matrix.rows.iter().flat_map(|row| &row.cells).map(|cell| {
+            cell.samples
+                .iter()
+                .filter(|(side, _)| *side == Side::After)
+                .count()
+        });
+        self.samples = longest(sides);
+        self.load = parameter("quiet").map(|quiet| BenchLoad {
+            others: parameter("load_of_others").and_then(percent),
+            steal: parameter("steal").and_then(percent),
+            quiet: quiet == "yes",
+        });
+        let version = matrix.after.environment.get("fleethold");
+        self.tool_version = version.cloned().unwrap_or_default();
+    }
+}
+
+/// `12.5 %` as 0.125.
+fn percent(text: &str) -> Option<f64> {
+    let number: f64 = text.strip_suffix(" %")?.parse().ok()?;
+    number.is_finite().then_some(number / 100.0)
+}
+
+fn longest(lengths: impl Iterator<Item = usize>) -> u32 {
+    u32::try_from(lengths.max().unwrap_or(0)).unwrap_or(u32::MAX)
+}
+
+/// The workload of all series, when it is one.
+fn common_workload(series: &[ImportedSeries]) -> Option<String> {
+    let (first, rest) = series.split_first()?;
+    rest.iter()
+        .all(|one| one.key.workload == first.key.workload)
+        .then(|| first.key.workload.clone())
+}
+
+/// SHA-256 in lower-case hex.
+pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+pub(crate) fn check_text(field: &'static str, text: &str, max: usize) -> Result<(), HistoryError> {
+    if text.len() <= max && !text.contains('\0') {
+        return Ok(());
+    }
+    Err(HistoryError::Refused {
+        field,
+        found: text.chars().take(60).flat_map(char::escape_debug).collect(),
+        expected: "text of at most 4096 bytes without NUL",
+    })
+}
+
+fn check_values(values: &[f64]) -> Result<(), HistoryError> {
+    match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
+        None => Ok(()),
+        Some(found) => Err(HistoryError::Refused {
+            field: "sample",
+            found: found.to_string(),
+            expected: "a finite number of at least 0",
+        }),
+    }
+}

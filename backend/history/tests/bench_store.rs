@@ -1,0 +1,313 @@
+//! Benchmark runs come back as they went in, once, or not at all.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test it is the right answer, in its helpers too"
+)]
+
+mod common;
+#[path = "../../bench-model/tests/common/drawn.rs"]
+mod drawn;
+#[path = "../../bench-model/tests/common/sweep.rs"]
+mod sweep;
+
+use common::bench::{import_bytes, measured, new_run};
+use common::*;
+use drawn::matrices;
+use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::sample::{Samples, Side};
+use fleethold_history::bench::{
+    AttachmentKind, BenchContent, BenchRunFilter, NewAttachment, NewContent, Revision, SeriesFilter,
+};
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+use time::macros::datetime;
+use uuid::Uuid;
+
+/// A million samples, both sides by turns.
+const MANY: usize = 1_000_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn storing_and_reading_is_the_identity() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let mut runner = TestRunner::deterministic();
+    for case in 0..60 {
+        let matrix: Matrix = matrices().new_tree(&mut runner).unwrap().current();
+        let id = Uuid::now_v7();
+        let stored = database
+            .store_bench_run(measured(id, matrix.clone()))
+            .await
+            .unwrap_or_else(|error| panic!("case {case}: {error}: {matrix:?}"));
+        let digest = matrix.digest();
+        let Some(BenchContent::Matrix(found)) = database.bench_content(stored.id).await.unwrap() else {
+            panic!("case {case}: no matrix");
+        };
+        assert_eq!(*found, matrix, "case {case}");
+        assert_eq!(found.digest(), digest, "case {case}: bit by bit");
+        // The cells know their series; both sides of a cell are different ones.
+        let cells = database.series_of_run(stored.id).await.unwrap();
+        let sides = matrix.rows.iter().flat_map(|row| &row.cells);
+        assert_eq!(cells.len(), sides.clone().count());
+        for (found, cell) in cells.iter().zip(sides) {
+            assert_eq!(
+                found.before.is_some(),
+                !cell.samples.side(Side::Before).is_empty()
+            );
+            assert_eq!(found.after.is_some(), !cell.samples.side(Side::After).is_empty());
+        }
+    }
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_known_about_a_run_comes_back() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let id = Uuid::now_v7();
+    let mut run = measured(id, sweep::restore());
+    run.meta.after = Some(Revision {
+        repository: "https://git.example.com/fleethold".to_owned(),
+        commit: "3f2a91c".to_owned(),
+        dirty: true,
+        parent: Some("11d0e77".to_owned()),
+    });
+    run.meta.seed = Some(u64::MAX);
+    run.meta.facts.insert("odd\0name".to_owned(), "\0".to_owned());
+    run.meta.floors = Some(serde_json::json!([{"text": "restore time <= 2", "state": "met"}]));
+    run.attachments.push(NewAttachment {
+        kind: AttachmentKind::FlameGraph,
+        side: Some(Side::After),
+        name: "after.folded".to_owned(),
+        bytes: b"main;read 7\n".repeat(1000),
+    });
+    database.store_bench_run(run.clone()).await.unwrap();
+
+    let row = database.bench_run(id).await.unwrap().unwrap();
+    let meta = &run.meta;
+    assert_eq!((&row.after, &row.before), (&meta.after, &None));
+    assert_eq!(
+        (row.seed, &row.facts, &row.floors),
+        (meta.seed, &meta.facts, &meta.floors)
+    );
+    assert_eq!(
+        (row.created_at, row.started_at),
+        (meta.created_at, meta.started_at)
+    );
+    assert_eq!(row.workload, meta.workload);
+    assert_eq!(row.load, meta.load);
+    // time and cpu of five rows, rss is judged there, too: the fast 8 row and the spinner 8 row decide.
+    let counts = row.verdicts.unwrap();
+    assert_eq!(counts.iter().sum::<u32>(), 15);
+    assert!(counts[0] >= 1 && counts[1] >= 1, "{counts:?}");
+
+    let files = database.attachments(id).await.unwrap();
+    let (file, bytes) = database.attachment(files[0].id).await.unwrap().unwrap();
+    assert_eq!(bytes, run.attachments[0].bytes);
+    assert_eq!((file.size, file.side), (12_000, Some(Side::After)));
+    let again = database
+        .attach(id, run.attachments[0].clone())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(again, file, "the same file once");
+    assert_eq!(
+        database
+            .attach(Uuid::now_v7(), run.attachments[0].clone())
+            .await
+            .unwrap(),
+        None
+    );
+
+    let machines = database.machines().await.unwrap();
+    assert_eq!(machines.len(), 1);
+    assert_eq!(machines[0].machine, meta.machine.clone().unwrap());
+    assert_eq!((machines[0].runs, machines[0].last_run_at), (1, meta.started_at));
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_thing_is_stored_once_whoever_brings_it() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let first = measured(Uuid::now_v7(), sweep::restore());
+    let runs = (0..6).map(|_| {
+        let (database, mut run) = (database.clone(), first.clone());
+        run.meta.id = Uuid::now_v7();
+        tokio::spawn(async move { database.store_bench_run(run).await.unwrap() })
+    });
+    let mut stored = Vec::new();
+    for run in runs.collect::<Vec<_>>() {
+        stored.push(run.await.unwrap());
+    }
+    assert_eq!(stored.iter().filter(|one| !one.known).count(), 1, "{stored:?}");
+    assert!(stored.iter().all(|one| one.id == stored[0].id), "{stored:?}");
+
+    // The same matrix from a file in another format is the same run; another file is another.
+    let csv = import_bytes("run.csv", &common::bench::csv(&sweep::restore()));
+    assert!(database.store_bench_run(csv).await.unwrap().known);
+    let page = database
+        .bench_runs(&BenchRunFilter::default(), None, 10)
+        .await
+        .unwrap();
+    assert_eq!(page.items.len(), 1);
+    let mut connection = connect(state.path(), "fleethold").await;
+    assert_eq!(count(&mut connection, "bench_summary").await, 40);
+    assert_eq!(count(&mut connection, "bench_sample").await, 5 * 4 * 16);
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imported_files_keep_their_series_and_themselves() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let text =
+        "goos: linux\nBenchmarkRead-2 100 2000 ns/op 64 B/op\nBenchmarkRead-2 100 2100 ns/op 64 B/op\n";
+    let run = import_bytes("read.txt", text.as_bytes());
+    let NewContent::Series(series) = run.content.clone() else {
+        panic!("{run:?}");
+    };
+    let id = database.store_bench_run(run).await.unwrap().id;
+    assert_eq!(
+        database.bench_content(id).await.unwrap(),
+        Some(BenchContent::Series(series.clone()))
+    );
+    assert_eq!(database.bench_matrix(id).await.unwrap(), None);
+    let original = &database.attachments(id).await.unwrap()[0];
+    assert_eq!(original.kind, AttachmentKind::Original);
+    let (_, bytes) = database.attachment(original.id).await.unwrap().unwrap();
+    assert_eq!(bytes, text.as_bytes());
+    assert!(
+        database
+            .store_bench_run(import_bytes("other-name.txt", text.as_bytes()))
+            .await
+            .unwrap()
+            .known
+    );
+
+    let listed = database.bench_series(&SeriesFilter::default()).await.unwrap();
+    assert_eq!(listed.len(), series.len());
+    assert!(listed.iter().all(|one| one.runs == 1 && one.side == Side::After));
+
+    let folded = import_bytes("stacks.folded", b"main;read 7\nmain;write 3\n");
+    assert_eq!(folded.content, NewContent::Stacks);
+    let id = database.store_bench_run(folded).await.unwrap().id;
+    assert_eq!(
+        database.bench_content(id).await.unwrap(),
+        Some(BenchContent::Stacks)
+    );
+    let kinds = database.attachments(id).await.unwrap();
+    assert_eq!(kinds[0].kind, AttachmentKind::FlameGraph);
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_measurement_is_refused_and_leaves_nothing() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    for bad in [f64::NAN, f64::INFINITY, -1.0] {
+        let mut run = import_bytes("x.txt", b"BenchmarkX-2 1 5 ns/op\n");
+        let NewContent::Series(series) = &mut run.content else {
+            panic!("{run:?}");
+        };
+        series[0].values.push(bad);
+        let error = database.store_bench_run(run).await.unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("sample is {bad}: expected")),
+            "{error}"
+        );
+    }
+    let mut odd = import_bytes("x.txt", b"BenchmarkX-2 1 5 ns/op\n");
+    odd.meta.reason = "a\0b".to_owned();
+    let error = database.store_bench_run(odd).await.unwrap_err().to_string();
+    assert!(error.starts_with("reason is a\\0b: expected text"), "{error}");
+    let mut empty = sweep::restore();
+    empty.rows[0].cells[0].samples = Samples::default();
+    let error = database
+        .store_bench_run(measured(Uuid::now_v7(), empty))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("samples in a cell"), "{error}");
+    let mut connection = connect(state.path(), "fleethold").await;
+    for table in ["bench_run", "bench_series", "bench_sample", "bench_workload"] {
+        assert_eq!(count(&mut connection, table).await, 0, "{table}");
+    }
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_million_samples() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let mut matrix = sweep::restore();
+    let mut samples = Samples::new(Some(7));
+    for i in 0..MANY {
+        let side = if (i * 7 % 11) % 2 == 0 {
+            Side::Before
+        } else {
+            Side::After
+        };
+        samples.push(side, 1.0 + (i % 1000) as f64 / 1e6).unwrap();
+    }
+    matrix.rows[0].cells[0].samples = samples;
+    let id = Uuid::now_v7();
+    database
+        .store_bench_run(measured(id, matrix.clone()))
+        .await
+        .unwrap();
+    let Some(BenchContent::Matrix(found)) = database.bench_content(id).await.unwrap() else {
+        panic!("no matrix");
+    };
+    assert!(*found == matrix);
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_and_filters() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let mut matrix = sweep::restore();
+        matrix.parameters.insert("number".to_owned(), number.to_string());
+        let mut run = new_run(Uuid::now_v7(), datetime!(2026-01-02 03:04:05 UTC), matrix);
+        run.meta.complete = number != 2;
+        ids.push(database.store_bench_run(run).await.unwrap().id);
+    }
+    ids.reverse();
+    let all = BenchRunFilter::default();
+    let first = database.bench_runs(&all, None, 3).await.unwrap();
+    let second = database.bench_runs(&all, first.next_cursor, 3).await.unwrap();
+    assert_eq!(second.next_cursor, None);
+    let found: Vec<Uuid> = first
+        .items
+        .iter()
+        .chain(&second.items)
+        .map(|run| run.id)
+        .collect();
+    assert_eq!(found, ids);
+    let partial = BenchRunFilter {
+        complete: Some(false),
+        ..all.clone()
+    };
+    assert_eq!(
+        database.bench_runs(&partial, None, 9).await.unwrap().items.len(),
+        1
+    );
+    let other = BenchRunFilter {
+        workload: Some("lookup".to_owned()),
+        ..all
+    };
+    assert_eq!(database.bench_runs(&other, None, 9).await.unwrap().items, []);
+    assert!(database.pin_bench_run(ids[0], true).await.unwrap());
+    assert!(database.bench_run(ids[0]).await.unwrap().unwrap().pinned);
+    assert!(!database.pin_bench_run(Uuid::now_v7(), true).await.unwrap());
+    database.stop().await;
+}

@@ -1,0 +1,63 @@
+//! Series and their history.
+
+use actix_web::{HttpResponse, web};
+use fleethold_api_types::Page;
+use fleethold_api_types::bench::{Series, SeriesHistory};
+use serde::Deserialize;
+use time::OffsetDateTime;
+
+use crate::auth::session::Caller;
+use crate::http::problem::ApiResult;
+use crate::http::query::Query;
+use crate::http::v1::rights;
+use crate::services::bench::series;
+use crate::state::AppState;
+
+/// Query of [`list`].
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct SeriesQuery {
+    /// Only of this workload.
+    workload: Option<String>,
+}
+
+/// `GET /api/v1/bench/series?workload=`: at most 2,000.
+#[utoipa::path(get, path = "/api/v1/bench/series", tag = "bench", params(SeriesQuery),
+    responses((status = 200, body = Page<Series>), (status = 503, body = fleethold_api_types::Problem)))]
+pub async fn list(
+    state: web::Data<AppState>,
+    caller: Caller,
+    query: Query<SeriesQuery>,
+) -> ApiResult<HttpResponse> {
+    rights::system(&state, &caller)?;
+    let workload = query.into_inner().workload;
+    Ok(HttpResponse::Ok().json(series::list(&state, workload).await?))
+}
+
+/// Query of [`history`].
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HistoryQuery {
+    /// Runs measured at this time or later.
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    from: Option<OffsetDateTime>,
+    /// Runs measured before this time.
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    to: Option<OffsetDateTime>,
+}
+
+/// `GET /api/v1/bench/series/{id}/history?from=&to=`: the newest 2,000 runs with change points, levels and annotations.
+#[utoipa::path(get, path = "/api/v1/bench/series/{id}/history", tag = "bench",
+    params(("id" = i64, Path, description = "Number of the series"), HistoryQuery),
+    responses((status = 200, body = SeriesHistory), (status = 404, body = fleethold_api_types::Problem),
+        (status = 503, body = fleethold_api_types::Problem)))]
+pub async fn history(
+    state: web::Data<AppState>,
+    caller: Caller,
+    id: web::Path<i64>,
+    query: Query<HistoryQuery>,
+) -> ApiResult<HttpResponse> {
+    rights::system(&state, &caller)?;
+    let history = series::history(&state, *id, query.from, query.to).await?;
+    Ok(HttpResponse::Ok().json(history))
+}

@@ -1,0 +1,110 @@
+//! Files kept with a run.
+
+use std::sync::Arc;
+
+use fleethold_api_types::bench::{Attachment, AttachmentKind, Side};
+use fleethold_bench_model::flame::Folded;
+use fleethold_bench_model::sample::Side as ModelSide;
+use fleethold_history::bench::{MAX_ATTACHMENT_BYTES, NewAttachment};
+use uuid::Uuid;
+
+use super::content::{self, Held};
+use super::record;
+use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
+use crate::state::AppState;
+
+/// Characters of a file's name at most.
+const MAX_NAME: usize = 200;
+/// Bytes of a file at most.
+pub const MAX_FILE: usize = MAX_ATTACHMENT_BYTES;
+
+/// Keeps a file with a run.
+///
+/// # Errors
+/// When the run is none or not in the database yet, or the file is not what it is said to be.
+pub async fn attach(
+    state: &AppState,
+    run: Uuid,
+    kind: AttachmentKind,
+    side: Option<Side>,
+    name: &str,
+    bytes: Vec<u8>,
+) -> ServiceResult<Attachment> {
+    check_name(name)?;
+    if let Held::Memory(cell) = content::find(state, run).await? {
+        let text = format!("run {} is not in the database yet", cell.id());
+        return Err(ServiceError::conflict("not-stored", text));
+    }
+    let bytes = if kind == AttachmentKind::FlameGraph {
+        state.lab.compute(move || stacks(&bytes).map(|_| bytes)).await?
+    } else {
+        bytes
+    };
+    let file = NewAttachment {
+        kind: record::kind_of(kind),
+        side: side.map(|side| match side {
+            Side::Before => ModelSide::Before,
+            Side::After => ModelSide::After,
+        }),
+        name: name.to_owned(),
+        bytes,
+    };
+    let database = Arc::clone(&state.views.database);
+    let kept = state.work.spawn(async move { database.attach(run, file).await });
+    let kept = kept.await??.ok_or_else(|| content::unknown(run))?;
+    Ok(record::attachment_of(kept))
+}
+
+/// A file of a run with its bytes as they came.
+///
+/// # Errors
+/// When the run has no such file.
+pub async fn get(state: &AppState, run: Option<Uuid>, id: Uuid) -> ServiceResult<(Attachment, Vec<u8>)> {
+    let database = Arc::clone(&state.views.database);
+    let found = state
+        .work
+        .spawn(async move { database.attachment(id).await })
+        .await??;
+    found
+        .filter(|(file, _)| run.is_none_or(|run| file.run == run))
+        .map(|(file, bytes)| (record::attachment_of(file), bytes))
+        .ok_or_else(|| {
+            let text = format!("there is no attachment {id} here");
+            ServiceError::not_found("unknown-attachment", text)
+        })
+}
+
+/// Folded stacks of a file.
+///
+/// # Errors
+/// Unprocessable, with the line that is none.
+pub fn stacks(bytes: &[u8]) -> ServiceResult<Folded> {
+    let refused = |error: &dyn std::fmt::Display| ServiceError::unprocessable("invalid-stacks", error);
+    let text = std::str::from_utf8(bytes).map_err(|error| refused(&error))?;
+    let folded = Folded::parse(text).map_err(|error| refused(&error))?;
+    if folded.is_empty() {
+        return Err(refused(&"folded stacks: expected at least one, found none"));
+    }
+    Ok(folded)
+}
+
+/// A name that a person gave to a file.
+///
+/// # Errors
+/// When it is empty, too long or holds control characters.
+pub fn check_name(name: &str) -> ServiceResult<()> {
+    let length = name.chars().count();
+    if (1..=MAX_NAME).contains(&length) && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let text =
+        format!("name: expected 1 to {MAX_NAME} characters without control characters, found {length}");
+    Err(ServiceError::bad_request("invalid-name", text))
+}
+
+/// A file longer than what is kept.
+#[must_use]
+pub fn too_large(found: &str) -> ServiceError {
+    let text = format!("request body: expected at most {MAX_FILE} bytes, found {found}");
+    ServiceError::new(ErrorKind::TooLarge, "file-too-large", text)
+}

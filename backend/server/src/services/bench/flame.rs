@@ -1,0 +1,99 @@
+//! Flame graphs, laid out.
+
+use fleethold_api_types::bench::{AttachmentKind, Flame, FlameFrame};
+use fleethold_bench_model::flame::{Folded, Orientation, layout};
+use uuid::Uuid;
+
+use super::files;
+use crate::services::error::{ServiceError, ServiceResult};
+use crate::state::AppState;
+
+/// Narrower frames cannot be seen: a quarter of a pixel on the widest screens.
+const MIN_WIDTH: f64 = 1.0 / 16_000.0;
+/// Frames of a picture at most; the narrowest are left out.
+const MAX_FRAMES: usize = 20_000;
+
+/// The flame graph of an attachment; with another one before it, the difference of the two.
+///
+/// # Errors
+/// When an attachment is none, or no folded stacks.
+pub async fn flame(state: &AppState, of: Uuid, before: Option<Uuid>) -> ServiceResult<Flame> {
+    let now = read(state, of).await?;
+    let earlier = match before {
+        Some(before) => Some(read(state, before).await?),
+        None => None,
+    };
+    let drawn = state.lab.compute(move || {
+        let now = files::stacks(&now)?;
+        let earlier = earlier.map(|bytes| files::stacks(&bytes)).transpose()?;
+        Ok(draw(&now, earlier.as_ref()))
+    });
+    drawn.await
+}
+
+async fn read(state: &AppState, id: Uuid) -> ServiceResult<Vec<u8>> {
+    let (file, bytes) = files::get(state, None, id).await?;
+    if file.kind == AttachmentKind::FlameGraph {
+        return Ok(bytes);
+    }
+    let text = format!("attachment {id}: expected folded stacks, found {:?}", file.kind);
+    Err(ServiceError::unprocessable("no-flame-graph", text))
+}
+
+fn draw(now: &Folded, before: Option<&Folded>) -> Flame {
+    let all = layout(now, before, Orientation::Icicle, 0.0);
+    let total = all.rows.iter().map(Vec::len).sum::<usize>();
+    let mut frames: Vec<FlameFrame> = (0..)
+        .zip(all.rows)
+        .flat_map(|(depth, row)| row.into_iter().map(move |frame| (depth, frame)))
+        .filter(|(_, frame)| frame.width >= MIN_WIDTH)
+        .map(|(depth, frame)| FlameFrame {
+            name: frame.name,
+            depth,
+            left: frame.x,
+            width: frame.width,
+            samples: frame.total,
+            change: frame.delta,
+        })
+        .collect();
+    if frames.len() > MAX_FRAMES {
+        // A frame is never wider than the one it is in: none loses the one below it. Of equal ones the outer stay.
+        frames.sort_by(|a, b| b.width.total_cmp(&a.width).then(a.depth.cmp(&b.depth)));
+        frames.truncate(MAX_FRAMES);
+        frames.sort_by(|a, b| a.depth.cmp(&b.depth).then(a.left.total_cmp(&b.left)));
+    }
+    Flame {
+        total: now.total(),
+        before_total: before.map_or(0, Folded::total),
+        hidden: (total - frames.len()) as u64,
+        frames,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_says_what_grew() {
+        let before = Folded::parse("main;read 3\nmain;parse 1\n").unwrap();
+        let now = Folded::parse("main;read 1\nmain;parse 3\n").unwrap();
+        let drawn = draw(&now, Some(&before));
+        assert_eq!((drawn.total, drawn.before_total, drawn.hidden), (4, 4, 0));
+        let find = |name: &str| drawn.frames.iter().find(|frame| frame.name == name).unwrap();
+        assert_eq!((find("parse").change, find("parse").samples), (Some(0.5), 3));
+        assert_eq!(find("read").change, Some(-0.5));
+        assert!(find("main").depth < find("read").depth);
+        assert_eq!(drawn.frames[0].depth, 0);
+        assert_eq!(drawn.frames[0].width, 1.0);
+    }
+
+    #[test]
+    fn a_picture_is_bounded_and_says_what_is_left_out() {
+        let text: String = (0..30_000).map(|n| format!("main;f{n} 1\n")).collect();
+        let drawn = draw(&Folded::parse(&text).unwrap(), None);
+        assert!(drawn.frames.len() <= MAX_FRAMES);
+        assert_eq!(drawn.frames.len() as u64 + drawn.hidden, 30_002);
+        assert!(drawn.frames.iter().any(|frame| frame.name == "main"));
+    }
+}

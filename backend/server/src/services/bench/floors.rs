@@ -1,0 +1,129 @@
+//! Floors of a run as the API shows them.
+
+use fleethold_api_types::bench::{FloorReport, FloorState};
+use fleethold_bench::definition::{Definition, FloorOf};
+use fleethold_bench::floors::{FloorOutcome, FloorResult, check};
+use fleethold_bench::guard::LoadReport;
+use fleethold_bench::measure::cells;
+use fleethold_bench::runner::{Measurements, Series};
+use fleethold_bench_model::matrix::Matrix;
+
+/// What became of the floors of `definition` in a run.
+#[must_use]
+pub fn of_measurements(definition: &Definition, measured: &Measurements) -> Vec<FloorReport> {
+    check(definition, measured)
+        .iter()
+        .map(|result| report(&definition.name, result))
+        .collect()
+}
+
+/// The same for a run that comes back as a matrix.
+#[must_use]
+pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> Vec<FloorReport> {
+    let fields = cells(definition, false);
+    let series = matrix.rows.iter().flat_map(|row| {
+        let field = fields
+            .iter()
+            .find(|field| field.scenario == row.scenario && field.knob.1 == row.value);
+        row.cells.iter().filter_map(move |cell| {
+            Some(Series {
+                cell: field?.clone(),
+                metric: cell.metric.clone(),
+                unit: matrix.metric(&cell.metric)?.unit,
+                samples: cell.samples.clone(),
+            })
+        })
+    });
+    let measured = Measurements {
+        series: series.collect(),
+        complete: true,
+        load,
+        attachments: Vec::new(),
+    };
+    of_measurements(definition, &measured)
+}
+
+fn report(workload: &str, result: &FloorResult) -> FloorReport {
+    let floor = &result.floor;
+    let place = result
+        .cell
+        .as_ref()
+        .map_or_else(String::new, |cell| format!(" {cell}"));
+    let of = match floor.of {
+        FloorOf::After => "",
+        FloorOf::Before => " before",
+        FloorOf::Gain => " gain",
+    };
+    let (state, value, margin) = match result.outcome {
+        FloorOutcome::Judged { value, margin, met } => {
+            let state = if met { FloorState::Met } else { FloorState::Missed };
+            (state, Some(value), Some(margin))
+        }
+        FloorOutcome::Skipped => (FloorState::Skipped, None, None),
+        FloorOutcome::NotMeasured => (FloorState::NotMeasured, None, None),
+    };
+    FloorReport {
+        text: format!(
+            "{workload} {}{of}{place} {} {}",
+            floor.metric,
+            floor.op.sign(),
+            floor.value
+        ),
+        why: floor.why.clone(),
+        state,
+        value,
+        margin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use fleethold_bench::data::DataSet;
+    use fleethold_bench::environment::Environment;
+    use fleethold_bench::record;
+    use fleethold_bench::runner::RunOptions;
+    use fleethold_bench_model::sample::Samples;
+    use fleethold_bench_model::unit::Unit;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_comes_back_has_the_same_floors() {
+        let (definition, _) = Definition::load("lookup").unwrap();
+        let load = LoadReport {
+            others: Some(0.0),
+            steal: Some(0.0),
+            quiet: true,
+        };
+        let series = cells(&definition, true).into_iter().map(|cell| Series {
+            cell,
+            metric: "lookup".to_owned(),
+            unit: Unit::Nanoseconds,
+            samples: Samples::of_sides(&[9e6, 1e7, 2e7], &[50.0, 60.0, 70.0]).unwrap(),
+        });
+        let measured = Measurements {
+            series: series.collect(),
+            complete: true,
+            load,
+            attachments: Vec::new(),
+        };
+        let data = DataSet {
+            dir: "data".into(),
+            sha256: String::new(),
+        };
+        let environment = Environment {
+            machine_class: "a class".to_owned(),
+            facts: BTreeMap::new(),
+        };
+        let options = RunOptions::new(true, 1).settled(4);
+        let matrix = record::matrix(&definition, &options, &data, &environment, &measured);
+        let reports = of_measurements(&definition, &measured);
+        assert!(
+            reports.iter().any(|report| report.state == FloorState::Met),
+            "{reports:?}"
+        );
+        assert_eq!(of_matrix(&definition, &matrix, load), reports);
+    }
+}

@@ -1,0 +1,104 @@
+//! What a run measured goes to the outbox on disk, and from there into the database: nothing is lost, nothing twice.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fleethold_history::HistoryError;
+use fleethold_history::bench::outbox;
+use parking_lot::Mutex;
+
+use super::lab::Lab;
+use super::record;
+use super::table::BenchCell;
+use crate::services::error::{ServiceError, ServiceResult};
+
+/// Keeps what a run measured: on disk when this returns, in the database if that is there.
+pub async fn keep(lab: &Arc<Lab>, cell: &Arc<BenchCell>) {
+    if let Err(error) = put(lab, cell).await {
+        tracing::error!(id = %cell.id(), %error, "a benchmark run is in memory only; writing it is tried again");
+    }
+    match upload(lab).await {
+        Ok(()) => {}
+        Err(HistoryError::Away { .. } | HistoryError::Starting) => {
+            tracing::info!(id = %cell.id(), "a benchmark run waits in the outbox for the database");
+        }
+        Err(error) => tracing::warn!(id = %cell.id(), %error, "a benchmark run waits in the outbox"),
+    }
+}
+
+/// Writes a run's file into the outbox unless it is there or needs none any more.
+async fn put(lab: &Arc<Lab>, cell: &Arc<BenchCell>) -> ServiceResult<()> {
+    let Some(outcome) = cell.outcome.lock().clone() else {
+        return Ok(());
+    };
+    let (lab, cell) = (Arc::clone(lab), Arc::clone(cell));
+    let written = tokio::task::spawn_blocking(move || {
+        let dir = lab.outbox();
+        if dir.join(format!("{}.json", cell.id())).exists() {
+            return Ok(());
+        }
+        outbox::put(&dir, &record::of_outcome(&lab, &cell, &outcome)).map(drop)
+    });
+    written.await?.map_err(ServiceError::from)
+}
+
+/// Moves what waits in the outbox into the database, and takes note of what arrived.
+///
+/// # Errors
+/// When the database is away; what is not in it waits.
+pub async fn upload(lab: &Arc<Lab>) -> Result<(), HistoryError> {
+    // One at a time: the folder is read and cleared.
+    let _turn = lab.uploading.lock().await;
+    let uploaded = outbox::upload_outbox(&lab.views.database, &lab.outbox()).await?;
+    for (path, reason) in &uploaded.refused {
+        lab.refused.note(path.clone(), reason.clone());
+    }
+    for cell in lab.views.bench.not_stored() {
+        settle(lab, &cell).await?;
+    }
+    Ok(())
+}
+
+/// Takes note that a run arrived. A run that neither arrived nor waits is written again.
+async fn settle(lab: &Arc<Lab>, cell: &Arc<BenchCell>) -> Result<(), HistoryError> {
+    let database = &lab.views.database;
+    let id = cell.id();
+    if database.bench_run(id).await?.is_none() {
+        if !lab.refused.has(&format!("{id}.json.refused"))
+            && let Err(error) = put(lab, cell).await
+        {
+            tracing::error!(%id, %error, "a benchmark run is in memory only; writing it is tried again");
+        }
+        return Ok(());
+    }
+    if cell.run().pinned {
+        database.pin_bench_run(id, true).await?;
+    }
+    lab.views.bench.update(cell, |run| run.stored = true);
+    *cell.outcome.lock() = None;
+    Ok(())
+}
+
+/// Files that the database refused, as long as the server runs; they stay on disk.
+#[derive(Debug, Default)]
+pub struct Refused(Mutex<BTreeMap<PathBuf, String>>);
+
+impl Refused {
+    fn note(&self, path: PathBuf, reason: String) {
+        self.0.lock().insert(path, reason);
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0
+            .lock()
+            .keys()
+            .any(|path| path.file_name().is_some_and(|of| of == name))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.lock().len() as u64
+    }
+}

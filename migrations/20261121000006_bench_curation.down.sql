@@ -1,0 +1,2 @@
+DROP TABLE bench_alert;
+DROP TABLE bench_annotation;
