@@ -182,6 +182,13 @@ fn page(route: Route) -> Html {
         Route::Job { id } => html! { <pages::jobs::JobPage key={id.to_string()} {id} /> },
         Route::History => html! { <pages::history::HistoryPage /> },
         Route::HistoryItem { id } => html! { <pages::history::HistoryItemPage key={id.to_string()} {id} /> },
+        Route::Bench => html! { <pages::bench::BenchPage /> },
+        Route::BenchRun { id } => html! { <pages::bench::RunPage key={id.to_string()} {id} /> },
+        Route::BenchCompare => html! { <pages::bench::ComparePage /> },
+        Route::BenchHistory => html! { <pages::bench::SeriesPage /> },
+        Route::BenchMachines => html! { <pages::bench::MachinesPage /> },
+        Route::BenchAlerts => html! { <pages::bench::AlertsPage /> },
+        Route::BenchFlame => html! { <pages::bench::FlamePage /> },
         Route::Settings => html! { <pages::settings::SettingsPage /> },
         Route::NotFound => html! { <pages::not_found::NotFound /> },
     }

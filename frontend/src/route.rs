@@ -33,6 +33,30 @@ pub enum Route {
         /// Its id.
         id: Uuid,
     },
+    /// Workloads that can be run, and their runs.
+    #[at("/bench")]
+    Bench,
+    /// One run: while it measures, and what it measured.
+    #[at("/bench/runs/:id")]
+    BenchRun {
+        /// Its id.
+        id: Uuid,
+    },
+    /// Two runs against each other.
+    #[at("/bench/compare")]
+    BenchCompare,
+    /// One measurement over all runs and commits.
+    #[at("/bench/history")]
+    BenchHistory,
+    /// Machines that measured.
+    #[at("/bench/machines")]
+    BenchMachines,
+    /// Series that got worse.
+    #[at("/bench/alerts")]
+    BenchAlerts,
+    /// A flame graph, or the difference of two.
+    #[at("/bench/flame")]
+    BenchFlame,
     /// Password, theme, language, about.
     #[at("/settings")]
     Settings,

@@ -42,7 +42,7 @@ pub async fn change_password(body: &ChangePassword) -> Outcome<()> {
 }
 
 /// All pages of a list.
-async fn all<T: serde::de::DeserializeOwned>(path: &str) -> Outcome<Vec<T>> {
+pub(super) async fn all<T: serde::de::DeserializeOwned>(path: &str) -> Outcome<Vec<T>> {
     let sign = if path.contains('?') { '&' } else { '?' };
     let mut items = Vec::new();
     let mut cursor = String::new();

@@ -98,6 +98,7 @@ fn connect(inner: &Rc<RefCell<Inner>>, report: &Rc<dyn Fn(Report)>) {
         EventKind::Snapshot,
         EventKind::Store,
         EventKind::Job,
+        EventKind::Bench,
         EventKind::Server,
     ] {
         let report = report.clone();

@@ -1,5 +1,6 @@
 //! `/api/v1` as the page calls it: JSON in and out, problem+json as [`Problem`], the CSRF token on every change.
 
+pub mod bench;
 mod calls;
 pub mod feed;
 

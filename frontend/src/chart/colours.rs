@@ -1,5 +1,6 @@
 //! The sheet's colours as the canvas needs them: read at each draw, so that a change of theme is seen at once.
 
+use plotters::style::RGBAColor;
 use plotters_backend::BackendColor;
 use web_sys::{CssStyleDeclaration, Element};
 
@@ -23,6 +24,12 @@ impl Colours {
                 alpha: 1.0,
                 rgb: (0, 0, 0),
             })
+    }
+
+    /// The same as plotters takes it.
+    pub(super) fn rgba(&self, name: &str) -> RGBAColor {
+        let colour = self.get(name);
+        RGBAColor(colour.rgb.0, colour.rgb.1, colour.rgb.2, colour.alpha)
     }
 }
 

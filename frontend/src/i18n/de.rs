@@ -401,4 +401,5 @@ pub(super) const DE: Texts = Texts {
     write_to: "Schreiben nach",
     yes: "Ja",
     zone_rule: "Zeiten von Snapshots stehen in UTC wie in ihren Namen; alle anderen Zeiten in Ihrer Zeitzone.",
+    bench: &super::bench_de::DE,
 };

@@ -1,5 +1,7 @@
 //! English, the language every text is written in first. The order of the table is the alphabet's.
 
+use super::BenchTexts;
+
 macro_rules! texts {
     ($($key:ident: $text:literal,)+) => {
         /// Every text of the page.
@@ -7,10 +9,12 @@ macro_rules! texts {
         #[expect(missing_docs, reason = "the English text beside each name says what it is")]
         pub struct Texts {
             $(pub $key: &'static str,)+
+            /// The pages of the benchmark lab.
+            pub bench: &'static BenchTexts,
         }
 
         /// English.
-        pub(super) const EN: Texts = Texts { $($key: $text,)+ };
+        pub(super) const EN: Texts = Texts { $($key: $text,)+ bench: &super::bench_en::EN };
 
         impl Texts {
             /// Names and texts, for tests over the whole table.

@@ -1,10 +1,13 @@
 //! Every text of the page, in one table a language. A language that lacks a text does not compile.
 
+mod bench_de;
+mod bench_en;
 mod de;
 mod en;
 
 use std::cell::Cell;
 
+pub use bench_en::BenchTexts;
 pub use en::Texts;
 
 /// A language of the page.
@@ -82,14 +85,14 @@ pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-/// `t!(key)` is a text, `t!(key, n = 3)` one with its places filled.
+/// `t!(key)` is a text, `t!(key, n = 3)` one with its places filled; `t!(bench.key)` is one of the benchmark lab.
 #[macro_export]
 macro_rules! t {
-    ($key:ident) => {
-        $crate::i18n::texts().$key
+    ($($key:ident).+) => {
+        $crate::i18n::texts().$($key).+
     };
-    ($key:ident, $($name:ident = $value:expr),+ $(,)?) => {
-        $crate::i18n::fill($crate::i18n::texts().$key, &[$((stringify!($name), &$value.to_string())),+])
+    ($($key:ident).+, $($name:ident = $value:expr),+ $(,)?) => {
+        $crate::i18n::fill($crate::i18n::texts().$($key).+, &[$((stringify!($name), &$value.to_string())),+])
     };
 }
 
@@ -97,10 +100,10 @@ macro_rules! t {
 /// Both languages here have these two forms.
 #[macro_export]
 macro_rules! tn {
-    ($n:expr, $one:ident, $other:ident $(, $name:ident = $value:expr)* $(,)?) => {{
+    ($n:expr, $($one:ident).+, $($other:ident).+ $(, $name:ident = $value:expr)* $(,)?) => {{
         let n: u64 = $n;
         let texts = $crate::i18n::texts();
-        let text = if n == 1 { texts.$one } else { texts.$other };
+        let text = if n == 1 { texts.$($one).+ } else { texts.$($other).+ };
         $crate::i18n::fill(text, &[("n", &$crate::model::format::integer(n)), $((stringify!($name), &$value.to_string())),*])
     }};
 }
@@ -144,7 +147,10 @@ mod tests {
             found.sort();
             found
         };
-        for ((key, en), (_, de)) in en::EN.entries().into_iter().zip(de::DE.entries()) {
+        let both = |a: Vec<_>, b| a.into_iter().chain(b).collect::<Vec<(&str, &str)>>();
+        let english = both(en::EN.entries(), en::EN.bench.entries());
+        let german = both(de::DE.entries(), de::DE.bench.entries());
+        for ((key, en), (_, de)) in english.into_iter().zip(german) {
             assert_eq!(places(en), places(de), "{key}");
             assert!(!de.is_empty() && !en.is_empty(), "{key}");
         }

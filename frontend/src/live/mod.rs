@@ -39,6 +39,8 @@ pub mod topic {
     pub const SERVER: u8 = 4;
     /// The connection itself.
     pub const CONN: u8 = 8;
+    /// Benchmark runs and their samples.
+    pub const BENCH: u8 = 16;
 }
 
 type Listener = (u32, u8, Callback<()>);
@@ -182,6 +184,12 @@ impl Live {
         self.touch(topic::JOBS);
     }
 
+    /// Puts a benchmark run in that came as the answer to a request.
+    pub fn put_bench(self: &Rc<Self>, run: fleethold_api_types::bench::BenchRun) {
+        self.state.borrow_mut().bench.take(vec![run], Vec::new());
+        self.touch(topic::BENCH);
+    }
+
     fn take(self: &Rc<Self>, report: Report) {
         let touched = match report {
             Report::Open => {
@@ -268,6 +276,10 @@ impl Live {
                 let v = state.running().map(|f| f.track.rate()).sum();
                 Rc::make_mut(&mut state.total).push(Sample { t, v });
                 topic::JOBS
+            }
+            Event::Bench { runs, samples } => {
+                state.bench.take(runs, samples);
+                topic::BENCH
             }
             Event::Server(server) => {
                 state.summary = Some(server.summary);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, rc::Rc};
 use fleethold_api_types::{FleetSummary, Health, Job, JobState};
 use uuid::Uuid;
 
-use crate::model::{fleet::Fleet, load::Problem, series::Series, track::Track};
+use crate::model::{bench::live::LiveRuns, fleet::Fleet, load::Problem, series::Series, track::Track};
 
 /// Ended jobs kept beside the live ones.
 const KEEP_ENDED: usize = 100;
@@ -51,6 +51,8 @@ pub struct State {
     pub jobs_known: bool,
     /// All running jobs together, MiB/s over seconds since the page was opened.
     pub total: Rc<Series>,
+    /// Benchmark runs that changed since the page was opened, with their live samples.
+    pub bench: LiveRuns,
     /// Server.
     pub health: Option<Health>,
     /// Feed.
@@ -100,6 +102,7 @@ impl Default for State {
             jobs: BTreeMap::new(),
             jobs_known: false,
             total: Rc::default(),
+            bench: LiveRuns::default(),
             health: None,
             conn: Conn::Connecting,
         }

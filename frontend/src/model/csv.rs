@@ -43,7 +43,7 @@ pub fn stores(rows: &[Rc<StoreRow>]) -> String {
 }
 
 /// Quotes what needs it; a leading sign is kept from being read as a formula.
-fn quoted(cell: &str) -> String {
+pub(super) fn quoted(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t']);
     if formula || cell.contains([',', '"', '\n', '\r']) {
         let guard = if formula { "'" } else { "" };

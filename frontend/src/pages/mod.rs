@@ -1,5 +1,6 @@
 //! One file or folder a page.
 
+pub mod bench;
 pub mod fleet;
 pub mod history;
 pub mod jobs;

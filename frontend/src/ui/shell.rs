@@ -114,6 +114,7 @@ fn use_keys(overlay: UseStateSetter<Overlay>, toggle_theme: Callback<()>, naviga
                     (true, "f") => go(&Route::Fleet),
                     (true, "j") => go(&Route::Jobs),
                     (true, "h") => go(&Route::History),
+                    (true, "b") => go(&Route::Bench),
                     (true, "s") => go(&Route::Settings),
                     (_, "g") => {
                         let slot = pending.clone();
@@ -183,11 +184,25 @@ fn rail(props: &RailProps) -> Html {
             { item(Route::Fleet, "fleet", t!(nav_fleet), matches!(here, Some(Route::Fleet | Route::Store { .. })), html! {}) }
             { item(Route::Jobs, "jobs", t!(nav_jobs), matches!(here, Some(Route::Jobs | Route::Job { .. })), count) }
             { item(Route::History, "history", t!(nav_history), matches!(here, Some(Route::History | Route::HistoryItem { .. })), html! {}) }
+            { item(Route::Bench, "bench", t!(bench.nav), here.as_ref().is_some_and(is_bench), html! {}) }
             <span class="rail-gap" />
             { item(Route::Settings, "gear", t!(nav_settings), matches!(here, Some(Route::Settings)), html! {}) }
             <button type="button" class="rail-item" onclick={props.on_help.clone()} data-testid="help"><Icon name="help" />{ t!(nav_help) }</button>
         </nav>
     }
+}
+
+fn is_bench(route: &Route) -> bool {
+    matches!(
+        route,
+        Route::Bench
+            | Route::BenchRun { .. }
+            | Route::BenchCompare
+            | Route::BenchHistory
+            | Route::BenchMachines
+            | Route::BenchAlerts
+            | Route::BenchFlame
+    )
 }
 
 #[derive(Properties, PartialEq)]
@@ -222,6 +237,7 @@ fn rail_link(props: &RailLinkProps) -> Html {
 
 #[component(Crumbs)]
 fn crumbs() -> Html {
+    let below_bench = Some((Route::Bench, t!(bench.title)));
     let (parent, here) = match use_route::<Route>() {
         Some(Route::Fleet) => (None, AttrValue::Static(t!(nav_fleet))),
         Some(Route::Store { name }) => (Some((Route::Fleet, t!(nav_fleet))), name.into()),
@@ -231,6 +247,13 @@ fn crumbs() -> Html {
         Some(Route::HistoryItem { id }) => {
             (Some((Route::History, t!(nav_history))), short_id(&id.to_string()))
         }
+        Some(Route::Bench) => (None, AttrValue::Static(t!(bench.title))),
+        Some(Route::BenchRun { id }) => (below_bench, short_id(&id.to_string())),
+        Some(Route::BenchCompare) => (below_bench, AttrValue::Static(t!(bench.compare))),
+        Some(Route::BenchHistory) => (below_bench, AttrValue::Static(t!(bench.series_title))),
+        Some(Route::BenchMachines) => (below_bench, AttrValue::Static(t!(bench.machines))),
+        Some(Route::BenchAlerts) => (below_bench, AttrValue::Static(t!(bench.alerts))),
+        Some(Route::BenchFlame) => (below_bench, AttrValue::Static(t!(bench.flame_graph))),
         Some(Route::Settings) => (None, AttrValue::Static(t!(nav_settings))),
         Some(Route::NotFound) | None => (None, AttrValue::Static(t!(not_found))),
     };

@@ -27,6 +27,7 @@ pub fn shortcuts(props: &ShortcutsProps) -> Html {
                 (t!(keys_fleet), &["G", "F"]),
                 (t!(keys_jobs), &["G", "J"]),
                 (t!(keys_history), &["G", "H"]),
+                (t!(bench.keys_bench), &["G", "B"]),
                 (t!(keys_settings), &["G", "S"]),
                 (t!(switch_theme), &["T"]),
                 (t!(keys_sheet), &["?"]),
@@ -44,7 +45,12 @@ pub fn shortcuts(props: &ShortcutsProps) -> Html {
         ),
         (
             t!(keys_chart),
-            vec![(t!(keys_crosshair), &["←", "→"]), (t!(keys_leave), &["Esc"])],
+            vec![
+                (t!(keys_crosshair), &["←", "→"]),
+                (t!(keys_ends), &["Home", "End"]),
+                (t!(bench.keys_zoom), &["Enter"]),
+                (t!(keys_leave), &["Esc"]),
+            ],
         ),
     ];
     html! {
