@@ -26,6 +26,7 @@ use super::super::progress::counting_bar;
 use super::database::HistoryFlags;
 use super::store::{self, About};
 use crate::clock;
+use crate::services::bench::lock::{self, MeasureLock};
 use crate::settings::Settings;
 
 /// Measure one workload, before and after interleaved in random order
@@ -138,6 +139,9 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let measured = options::runtime()?.block_on(async {
         archive::cancel_on_signals(&cancel)?;
         let build = crate::build::this();
+        let Some(_lock) = wait_for_turn(settings, &definition.name, &cancel).await? else {
+            return Ok(Err(BenchError::Cancelled));
+        };
         anyhow::Ok(measure::measure(&definition, &options, &root, &build, &workers, &show, &cancel).await)
     })?;
     bar.finish_and_clear();
@@ -170,6 +174,33 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let exit = report(&definition, &outcome.measurements, args)?;
     // What was measured has been shown first, and stands in the file that was asked for.
     stored.map(|()| exit)
+}
+
+/// Waits until nothing else measures on this machine: a server does, too. `None`: cancelled.
+async fn wait_for_turn(
+    settings: &Settings,
+    workload: &str,
+    cancel: &CancellationToken,
+) -> anyhow::Result<Option<MeasureLock>> {
+    let dir = settings.state_dir.join("bench");
+    let note = format!("{workload} of the command line");
+    let mut told = String::new();
+    loop {
+        let (dir, note) = (dir.clone(), note.clone());
+        let taken = tokio::task::spawn_blocking(move || lock::try_take(&dir, &note)).await?;
+        match taken.context("taking the lock of the machine")? {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(holder) if holder != told => {
+                output::note(&format!("waiting: {holder} measures on this machine"));
+                told = holder;
+            }
+            Err(_) => {}
+        }
+        tokio::select! {
+            () = cancel.cancelled() => return Ok(None),
+            () = tokio::time::sleep(lock::POLL) => {}
+        }
+    }
 }
 
 /// Writes the run to its file and to stdout.
