@@ -13,9 +13,11 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use crate::cell::Cell;
+use crate::counters;
 use crate::definition::Kind;
 use crate::error::BenchError;
 use crate::measured::Measured;
+use crate::profile::Profile;
 use crate::workloads;
 
 /// What makes the binary take one sample.
@@ -36,6 +38,9 @@ pub struct SampleRequest {
     pub side: Side,
     /// Where the data lies.
     pub data: PathBuf,
+    /// Whether stacks are wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flamegraph: bool,
 }
 
 /// What a child measured, or why not.
@@ -51,10 +56,25 @@ pub enum SampleReply {
 impl SampleRequest {
     /// Takes the sample in this process.
     pub fn take(&self) -> SampleReply {
-        match workloads::sample(self) {
+        // Before any other thread is there.
+        counters::open();
+        match self.measure() {
             Ok(measured) => SampleReply::Measured(measured),
             Err(error) => SampleReply::Failed(error.to_string()),
         }
+    }
+}
+
+impl SampleRequest {
+    fn measure(&self) -> Result<Measured, BenchError> {
+        // What a workload starts in a process of its own is its own to profile.
+        if !self.flamegraph || workloads::profiles_itself(self.kind) {
+            return workloads::sample(self);
+        }
+        let profile = Profile::start()?;
+        let mut measured = workloads::sample(self)?;
+        measured.stacks = profile.finish()?.to_string();
+        Ok(measured)
     }
 }
 

@@ -275,7 +275,7 @@ impl BenchMeta {
         self.workload.name.clone_from(&matrix.workload);
         self.workload.data_sha256.clone_from(&matrix.data_sha256);
         self.machine = BenchMachine::of_version(&matrix.after);
-        self.cold = parameter("cold") == Some("yes");
+        self.cold = parameter("cache") == Some("cold");
         self.quick = matrix.quick;
         self.complete = parameter("complete") != Some("no");
         self.seed = parameter("seed").and_then(|seed| seed.parse().ok());

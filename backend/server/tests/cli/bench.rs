@@ -212,3 +212,69 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert_eq!(matrix["parameters"]["complete"], "no");
     assert!(!matrix["rows"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn the_machine_is_described_with_its_noise_and_this_build() {
+    let world = World::new();
+    let machine = world.run(&["bench", "machine", "--json"]).ok().json();
+    assert!(!machine["class"].as_str().unwrap().is_empty());
+    let facts = &machine["facts"];
+    for fact in ["cores", "kernel", "noise", "fleethold"] {
+        assert!(facts[fact].is_string(), "{fact} in {machine}");
+    }
+    let version = world.run(&["--version"]).ok();
+    if let Some(revision) = facts["revision"].as_str() {
+        assert!(version.out().contains(&revision[..12]), "{}", version.out());
+    }
+    assert!(
+        world
+            .run(&["bench", "machine"])
+            .ok()
+            .out()
+            .contains("noise: cpu ")
+    );
+}
+
+/// Cold, with stacks: each leaves its mark on what is kept.
+#[test]
+fn a_cold_run_says_so_and_its_stacks_name_the_workload() {
+    // `/tmp` may be in memory, and what is there cannot be cold.
+    let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let world = World::new();
+    let file = workload(&world, &image_sha256(&world), "");
+    let args = [
+        "bench",
+        "run",
+        &file,
+        "--quick",
+        "--samples",
+        "1",
+        "--cold",
+        "--flamegraph",
+        "--out",
+        "cold.json",
+        "--data-dir",
+        text(on_disk.path()),
+    ];
+    world.run(&args).ok();
+    let kept: Value = serde_json::from_slice(&std::fs::read(world.path("cold.json")).unwrap()).unwrap();
+    let parameters = &kept["run"]["parameters"];
+    assert_eq!(parameters["cache"], "cold");
+    let method = parameters["cache_emptied_by"].as_str().unwrap();
+    assert!(method.contains("mincore"), "{method}");
+    // Counted, or said why not.
+    let counters = parameters["counters"].as_str().unwrap();
+    let counted = kept["run"]["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|metric| metric["name"] == "instructions");
+    assert_ne!(counted, counters.starts_with("not available: "), "{counters}");
+    for side in ["before", "after"] {
+        let stacks = std::fs::read_to_string(world.path(&format!("cold.{side}.folded"))).unwrap();
+        assert!(
+            stacks.contains("fleethold_bench::workloads::restore"),
+            "{side}: {stacks}"
+        );
+    }
+}

@@ -12,6 +12,8 @@ use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProg
 use fleethold_bench::worker::Workers;
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::flame::Folded;
+use fleethold_bench_model::sample::Side;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +57,15 @@ pub(in crate::cli) struct RunArgs {
     /// Seed of the order [default: drawn]
     #[arg(long)]
     seed: Option<u64>,
+    /// Empty the page cache of the data before each sample
+    #[arg(long)]
+    cold: bool,
+    /// In a cold run empty all caches of the machine; needs root
+    #[arg(long, requires = "cold")]
+    drop_caches: bool,
+    /// Keep the stacks of each side as NAME.before.folded and NAME.after.folded, beside --out or here
+    #[arg(long)]
+    flamegraph: bool,
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -103,6 +114,9 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let options = RunOptions {
         samples: args.samples.map_or(0, usize::from),
         warm_up: usize::from(args.warm_up),
+        cold: args.cold,
+        drop_caches: args.drop_caches,
+        flamegraph: args.flamegraph,
         ..RunOptions::new(
             args.quick,
             args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
@@ -169,11 +183,33 @@ fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
         std::fs::write(path, text(ExportFormat::Json)?)
             .with_context(|| format!("writing {}", path.display()))?;
     }
+    if args.flamegraph {
+        keep_stacks(args, outcome)?;
+    }
     if args.json {
         return output::json(matrix);
     }
     for line in text(ExportFormat::Mail)?.lines() {
         output::line(line)?;
+    }
+    Ok(())
+}
+
+/// Writes the stacks of each side, those of all fields together.
+fn keep_stacks(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
+    let name = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(&outcome.matrix.workload));
+    for side in Side::BOTH {
+        let mut all = Folded::default();
+        let stacks = &outcome.measurements.attachments;
+        for one in stacks.iter().filter(|one| one.side == side) {
+            all.merge(&one.folded);
+        }
+        let path = name.with_extension(format!("{side}.folded"));
+        std::fs::write(&path, all.to_string()).with_context(|| format!("writing {}", path.display()))?;
+        output::note(&format!("{} stacks in {}", all.total(), path.display()));
     }
     Ok(())
 }
