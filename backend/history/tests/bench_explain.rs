@@ -51,7 +51,7 @@ struct Statement {
 }
 
 const RUN: &str = "00000000-0000-0000-0000-000000000777";
-const STATEMENTS: [Statement; 6] = [
+const STATEMENTS: [Statement; 7] = [
     Statement {
         what: "All samples of a run, for its comparison: the index alone",
         part: "SELECT series, position, value FROM bench_sample",
@@ -71,6 +71,11 @@ const STATEMENTS: [Statement; 6] = [
         what: "The series of a run's cells",
         part: "SELECT ordinal, series FROM bench_summary WHERE run = $1 ORDER BY ordinal",
         arguments: "'RUN'",
+    },
+    Statement {
+        what: "What a run is compared with, for its alerts: each series back to the newest comparable run",
+        part: "AS baseline ON true",
+        arguments: "'RUN', NULL",
     },
     Statement {
         what: "A page of runs",

@@ -45,8 +45,12 @@ impl Identity {
         if meta.cold {
             add("cold", "yes");
         }
+        // Taking stacks costs time.
+        if matrix.parameters.contains_key("stacks") {
+            add("stacks", "yes");
+        }
         let knob = match matrix.knob.as_str() {
-            taken @ ("scenario" | "control" | "quick" | "cold") => format!("knob {taken}"),
+            taken @ ("scenario" | "control" | "quick" | "cold" | "stacks") => format!("knob {taken}"),
             free => free.to_owned(),
         };
         add(&knob, &row.value);
