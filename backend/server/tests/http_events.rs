@@ -8,7 +8,6 @@
 mod support;
 
 use fleethold_server::auth::users::UserStore;
-use futures_util::StreamExt as _;
 use reqwest::Method;
 use serde_json::json;
 use support::feed::{Event, Feed};

@@ -23,6 +23,7 @@ use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
+use super::against::Older;
 use super::database::HistoryFlags;
 use super::store::{self, About};
 use crate::clock;
@@ -38,6 +39,7 @@ Examples:
   fleethold bench run restore
   fleethold bench run lookup --quick --check
   fleethold bench run ./mine.toml --samples 12 --seed 7
+  fleethold bench run status --against ../old/fleethold
 
 The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
@@ -67,6 +69,9 @@ pub(in crate::cli) struct RunArgs {
     /// Keep the stacks of each side as NAME.before.folded and NAME.after.folded, beside --out or here
     #[arg(long)]
     flamegraph: bool,
+    /// Compare this build with another one, at this path, instead of with the older idea
+    #[arg(long, value_name = "BINARY", conflicts_with = "check")]
+    against: Option<PathBuf>,
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -104,7 +109,7 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
-    let (definition, text) = match Definition::load(&args.workload) {
+    let (mut definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
             return Err(Failure::usage(error.to_string()));
@@ -128,7 +133,12 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         .data_dir
         .clone()
         .unwrap_or_else(|| settings.state_dir.join("bench"));
-    let workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let mut workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let older = args.against.as_deref().map(Older::ask).transpose()?;
+    if let Some(older) = &older {
+        workers = workers.against(older.binary.clone());
+        older.name_sides(&mut definition);
+    }
     let cancel = CancellationToken::new();
     let bar = bar();
     let show = |event: &RunEvent| match event {
@@ -145,11 +155,14 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         anyhow::Ok(measure::measure(&definition, &options, &root, &build, &workers, &show, &cancel).await)
     })?;
     bar.finish_and_clear();
-    let outcome = match measured {
+    let mut outcome = match measured {
         // Nothing was measured, so nothing is kept.
         Err(BenchError::Cancelled) => return Ok(Exit::Cancelled),
         measured => measured?,
     };
+    if let Some(older) = &older {
+        older.note(&mut outcome.matrix);
+    }
     output::note(&format!(
         "{}{}: {fields} fields, {} + {} samples each, seed {}, data {}",
         definition.name,
