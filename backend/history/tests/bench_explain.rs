@@ -51,11 +51,11 @@ struct Statement {
 }
 
 const RUN: &str = "00000000-0000-0000-0000-000000000777";
-const STATEMENTS: [Statement; 6] = [
+const STATEMENTS: [Statement; 7] = [
     Statement {
         what: "All samples of a run, for its comparison: the index alone",
         part: "SELECT series, position, value FROM bench_sample",
-        arguments: "'RUN', ARRAY(SELECT generate_series(1, 100))",
+        arguments: "'RUN', 'SERIES'",
     },
     Statement {
         what: "A series over time, for the history page: bounded by the points that are shown",
@@ -65,12 +65,17 @@ const STATEMENTS: [Statement; 6] = [
     Statement {
         what: "The noise of the series of a run: at most 100 points of each, from the index",
         part: "SELECT wanted.id AS \"series!\"",
-        arguments: "ARRAY(SELECT generate_series(1, 100)), '2026-02-02', 'RUN', 100",
+        arguments: "'SERIES', '2026-02-02', 'RUN', 100",
     },
     Statement {
         what: "The series of a run's cells",
         part: "SELECT ordinal, series FROM bench_summary WHERE run = $1 ORDER BY ordinal",
         arguments: "'RUN'",
+    },
+    Statement {
+        what: "What a run is compared with, for its alerts: each series back to the newest comparable run",
+        part: "AS baseline ON true",
+        arguments: "'RUN', NULL",
     },
     Statement {
         what: "A page of runs",
@@ -101,7 +106,9 @@ fn text_of(part: &str) -> String {
 
 async fn plan(connection: &mut PgConnection, statement: &Statement) -> String {
     let text = text_of(statement.part);
-    let arguments = statement.arguments.replace("RUN", RUN);
+    let series: Vec<String> = (1..=100).map(|id: i32| id.to_string()).collect();
+    let series = format!("{{{}}}", series.join(","));
+    let arguments = statement.arguments.replace("RUN", RUN).replace("SERIES", &series);
     connection
         .execute(AssertSqlSafe(format!("PREPARE asked AS {text}")))
         .await
@@ -119,7 +126,7 @@ async fn plan(connection: &mut PgConnection, statement: &Statement) -> String {
         .iter()
         .filter(|line| !line.contains("Buffers:") && !line.contains("Planning:"))
     {
-        writeln!(plan, "{line}").unwrap();
+        writeln!(plan, "{}", line.replace(&series, "{1,2,...,100}")).unwrap();
     }
     plan
 }

@@ -235,13 +235,11 @@ fn the_machine_is_described_with_its_noise_and_this_build() {
     );
 }
 
-/// Cold, with stacks: each leaves its mark on what is kept.
 #[test]
-fn a_cold_run_says_so_and_its_stacks_name_the_workload() {
-    // `/tmp` may be in memory, and what is there cannot be cold.
-    let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+fn two_builds_are_compared_in_one_run() {
     let world = World::new();
     let file = workload(&world, &image_sha256(&world), "");
+    let binary = env!("CARGO_BIN_EXE_fleethold");
     let args = [
         "bench",
         "run",
@@ -249,32 +247,24 @@ fn a_cold_run_says_so_and_its_stacks_name_the_workload() {
         "--quick",
         "--samples",
         "1",
-        "--cold",
-        "--flamegraph",
+        "--warm-up",
+        "0",
+        "--against",
+        binary,
         "--out",
-        "cold.json",
-        "--data-dir",
-        text(on_disk.path()),
+        "two.json",
     ];
     world.run(&args).ok();
-    let kept: Value = serde_json::from_slice(&std::fs::read(world.path("cold.json")).unwrap()).unwrap();
-    let parameters = &kept["run"]["parameters"];
-    assert_eq!(parameters["cache"], "cold");
-    let method = parameters["cache_emptied_by"].as_str().unwrap();
-    assert!(method.contains("mincore"), "{method}");
-    // Counted, or said why not.
-    let counters = parameters["counters"].as_str().unwrap();
-    let counted = kept["run"]["metrics"]
+    let kept: Value = serde_json::from_slice(&std::fs::read(world.path("two.json")).unwrap()).unwrap();
+    let run = &kept["run"];
+    assert_eq!(run["parameters"]["compared"], "the after code of two builds");
+    // The same build twice: the same label and revision on both sides.
+    assert_eq!(run["before"], run["after"]);
+    let values = run["rows"][0]["cells"][0]["samples"]["values"]
         .as_array()
-        .unwrap()
-        .iter()
-        .any(|metric| metric["name"] == "instructions");
-    assert_ne!(counted, counters.starts_with("not available: "), "{counters}");
-    for side in ["before", "after"] {
-        let stacks = std::fs::read_to_string(world.path(&format!("cold.{side}.folded"))).unwrap();
-        assert!(
-            stacks.contains("fleethold_bench::workloads::restore"),
-            "{side}: {stacks}"
-        );
-    }
+        .unwrap();
+    assert_eq!(values.len(), 2);
+
+    let other = ["bench", "run", &file, "--quick", "--against", "/bin/false"];
+    world.run(&other).fails(5, &["/bin/false"]);
 }

@@ -23,9 +23,11 @@ use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
+use super::against::Older;
 use super::database::HistoryFlags;
 use super::store::{self, About};
 use crate::clock;
+use crate::services::bench::lock::{self, MeasureLock};
 use crate::settings::Settings;
 
 /// Measure one workload, before and after interleaved in random order
@@ -37,6 +39,7 @@ Examples:
   fleethold bench run restore
   fleethold bench run lookup --quick --check
   fleethold bench run ./mine.toml --samples 12 --seed 7
+  fleethold bench run status --against ../old/fleethold
 
 The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
@@ -66,6 +69,9 @@ pub(in crate::cli) struct RunArgs {
     /// Keep the stacks of each side as NAME.before.folded and NAME.after.folded, beside --out or here
     #[arg(long)]
     flamegraph: bool,
+    /// Compare this build with another one, at this path, instead of with the older idea
+    #[arg(long, value_name = "BINARY", conflicts_with = "check")]
+    against: Option<PathBuf>,
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -103,7 +109,7 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
-    let (definition, text) = match Definition::load(&args.workload) {
+    let (mut definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
             return Err(Failure::usage(error.to_string()));
@@ -127,7 +133,12 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         .data_dir
         .clone()
         .unwrap_or_else(|| settings.state_dir.join("bench"));
-    let workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let mut workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let older = args.against.as_deref().map(Older::ask).transpose()?;
+    if let Some(older) = &older {
+        workers = workers.against(older.binary.clone());
+        older.name_sides(&mut definition);
+    }
     let cancel = CancellationToken::new();
     let bar = bar();
     let show = |event: &RunEvent| match event {
@@ -138,14 +149,20 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let measured = options::runtime()?.block_on(async {
         archive::cancel_on_signals(&cancel)?;
         let build = crate::build::this();
+        let Some(_lock) = wait_for_turn(settings, &definition.name, &cancel).await? else {
+            return Ok(Err(BenchError::Cancelled));
+        };
         anyhow::Ok(measure::measure(&definition, &options, &root, &build, &workers, &show, &cancel).await)
     })?;
     bar.finish_and_clear();
-    let outcome = match measured {
+    let mut outcome = match measured {
         // Nothing was measured, so nothing is kept.
         Err(BenchError::Cancelled) => return Ok(Exit::Cancelled),
         measured => measured?,
     };
+    if let Some(older) = &older {
+        older.note(&mut outcome.matrix);
+    }
     output::note(&format!(
         "{}{}: {fields} fields, {} + {} samples each, seed {}, data {}",
         definition.name,
@@ -170,6 +187,33 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let exit = report(&definition, &outcome.measurements, args)?;
     // What was measured has been shown first, and stands in the file that was asked for.
     stored.map(|()| exit)
+}
+
+/// Waits until nothing else measures on this machine: a server does, too. `None`: cancelled.
+async fn wait_for_turn(
+    settings: &Settings,
+    workload: &str,
+    cancel: &CancellationToken,
+) -> anyhow::Result<Option<MeasureLock>> {
+    let dir = settings.state_dir.join("bench");
+    let note = format!("{workload} of the command line");
+    let mut told = String::new();
+    loop {
+        let (dir, note) = (dir.clone(), note.clone());
+        let taken = tokio::task::spawn_blocking(move || lock::try_take(&dir, &note)).await?;
+        match taken.context("taking the lock of the machine")? {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(holder) if holder != told => {
+                output::note(&format!("waiting: {holder} measures on this machine"));
+                told = holder;
+            }
+            Err(_) => {}
+        }
+        tokio::select! {
+            () = cancel.cancelled() => return Ok(None),
+            () = tokio::time::sleep(lock::POLL) => {}
+        }
+    }
 }
 
 /// Writes the run to its file and to stdout.
