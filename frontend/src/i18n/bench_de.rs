@@ -220,6 +220,8 @@ pub(super) static DE: BenchTexts = BenchTexts {
     not_measured: "nicht gemessen",
     not_saved: "Der Browser hat das Diagramm nicht gespeichert",
     not_started: "Der Lauf wurde nicht gestartet",
+    not_stored: "Auf dem Weg in die Datenbank",
+    not_stored_text: "Der Lauf liegt sicher im Ausgang des Servers. Verlauf und Permalinks folgen, wenn PostgreSQL ihn nimmt.",
     note: "Notiz",
     note_text: "Nur Worte: nichts wird anders gerechnet.",
     nothing_measured: "Keine Matrix zu zeigen",

@@ -239,6 +239,8 @@ texts! {
     not_measured: "not measured",
     not_saved: "The browser refused to save the chart",
     not_started: "The run was not started",
+    not_stored: "On its way to the database",
+    not_stored_text: "The run is safe in the server's outbox. History and permalinks follow when PostgreSQL takes it.",
     note: "Note",
     note_text: "Words only: nothing is computed differently.",
     nothing_measured: "No matrix to show",
