@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use fleethold_api_types::bench::{
-    BenchRun, JudgedCell, LiveSample, Metric, Sample, Side, Summary,
-};
+use fleethold_api_types::bench::{BenchRun, JudgedCell, LiveSample, Metric, Sample, Side, Summary};
 use uuid::Uuid;
 
 /// Runs kept; older ones give way.

@@ -51,7 +51,9 @@ pub fn run_page(props: &RunProps) -> Html {
     let found = detail.result.value().cloned();
     // an answer may be older than the newest event, and an event older than an answer after a reconnect
     let run: Option<Rc<BenchRun>> = match (&found, live_run) {
-        (Some(d), Some(live)) if d.run.state.is_final() && !live.state.is_final() => Some(Rc::new(d.run.clone())),
+        (Some(d), Some(live)) if d.run.state.is_final() && !live.state.is_final() => {
+            Some(Rc::new(d.run.clone()))
+        }
         (_, Some(live)) => Some(live),
         (Some(d), None) => Some(Rc::new(d.run.clone())),
         (None, None) => None,
@@ -113,9 +115,11 @@ pub fn run_page(props: &RunProps) -> Html {
             } else if let (Some(comparison), Some(detail)) = (measured, found.clone()) {
                 <ComparisonView {comparison} {what} run={detail.clone()}>
                     <Floors floors={detail.floors.clone()} />
+                </ComparisonView>
+                <div class="detail">
                     <Parameters detail={detail.clone()} />
                     <Attachments {detail} on_change={detail_reload.clone()} />
-                </ComparisonView>
+                </div>
             } else if let Some(detail) = found.clone() {
                 if run.state != BenchState::Failed {
                     <section class="panel"><Empty icon="bench" title={t!(bench.nothing_measured)} text={t!(bench.nothing_measured_text)} /></section>
