@@ -1,7 +1,8 @@
 import { Api } from '../support/api';
+import { Bench, csvRun, folded } from '../support/bench';
 import { expect, expectAccessible, expectNoSidewaysScroll, test } from '../support/test';
 
-/** Every page with what proves that it has its data. `{job}` is an ended restore. */
+/** Every page with what proves that it has its data. `{job}` is an ended restore; the others are of the benchmark lab. */
 const PAGES = [
   { name: 'fleet', path: '/', shows: /^store-row-/ },
   { name: 'store', path: '/store/golden', shows: 'restore-open' },
@@ -9,24 +10,37 @@ const PAGES = [
   { name: 'job', path: '/jobs/{job}', shows: 'job-chart' },
   { name: 'history', path: '/history', shows: 'history-row' },
   { name: 'history entry', path: '/history/{job}', shows: 'history-chart' },
+  { name: 'benchmarks', path: '/bench', shows: 'bench-row' },
+  { name: 'benchmark run', path: '/bench/runs/{run}', shows: 'mail-text' },
+  { name: 'comparison', path: '/bench/compare?before={older}&after={run}', shows: 'mail-text' },
+  { name: 'series', path: '/bench/history', shows: 'series-chart' },
+  { name: 'machines', path: '/bench/machines', shows: 'machine' },
+  { name: 'alerts', path: '/bench/alerts', shows: 'alerts' },
+  { name: 'flame graph', path: '/bench/flame?of={flame}&before={olderFlame}', shows: 'flame' },
   { name: 'settings', path: '/settings', shows: 'settings-logout' },
 ];
 
-let job = '';
+let ids: Record<string, string> = {};
 
 test.beforeAll(async ({ playwright, server }) => {
   const request = await playwright.request.newContext({ ignoreHTTPSErrors: true });
   const api = await Api.signIn(request, server);
   const image = await api.onlyImage('image');
-  job = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 150, parallel: 2 })).id;
+  const job = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 150, parallel: 2 })).id;
   expect((await api.ended(job)).state).toBe('ok');
   await expect.poll(() => api.inHistory(job)).toBe(true);
+  const bench = await Bench.signIn(request, server);
+  const older = await bench.import('routes-older.csv', csvRun(1));
+  const run = await bench.import('routes-newer.csv', csvRun(2, 1.2));
+  const olderFlame = await bench.attach(run, 'before', folded(420));
+  const flame = await bench.attach(run, 'after', folded(180));
+  ids = { job, older, run, olderFlame, flame };
   await request.dispose();
 });
 
 for (const { name, path, shows } of PAGES) {
   test(`${name}: renders, is accessible, fits`, async ({ signedIn: page }) => {
-    await page.goto(path.replace('{job}', job));
+    await page.goto(path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? ''));
     await expect(page.getByTestId(shows).first()).toBeVisible();
     await expectAccessible(page);
     await expectNoSidewaysScroll(page);

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { Api } from './api';
+import { Bench, csvRun, folded } from './bench';
 import { expect, test } from './test';
 
 const SHOTS = join(import.meta.dirname, '..', 'shots');
 
 let ended = '';
+let bench = { older: '', run: '', flame: '', olderFlame: '' };
 
 test.beforeAll(async ({ playwright, server }) => {
   const request = await playwright.request.newContext({ ignoreHTTPSErrors: true });
@@ -13,11 +15,16 @@ test.beforeAll(async ({ playwright, server }) => {
   ended = (await api.startRestore({ store: 'image', ...image, sha256: true, simulateLatencyMs: 200, parallel: 2 })).id;
   await api.ended(ended);
   await expect.poll(() => api.inHistory(ended)).toBe(true);
+  const lab = await Bench.signIn(request, server);
+  const older = await lab.import('shots-older.csv', csvRun(1));
+  const run = await lab.import('shots-newer.csv', csvRun(2, 1.2));
+  const olderFlame = await lab.attach(run, 'before', folded(420));
+  bench = { older, run, olderFlame, flame: await lab.attach(run, 'after', folded(180)) };
   await request.dispose();
 });
 
 test('every page', async ({ page, server }, { project }) => {
-  const shot = async (name: string) => page.screenshot({ path: join(SHOTS, `${name}-${project.name}.png`) });
+  const shot = async (name: string) => page.screenshot({ path: join(SHOTS, `${name}-${project.name}.png`), fullPage: name.startsWith('bench') });
   await page.goto('/');
   await expect(page.getByTestId('login-submit')).toBeVisible();
   await shot('login');
@@ -33,6 +40,13 @@ test('every page', async ({ page, server }, { project }) => {
     ['job-ended', `/jobs/${ended}`, 'job-chart'],
     ['history', '/history', 'history-row'],
     ['history-entry', `/history/${ended}`, 'history-chart'],
+    ['bench', '/bench', 'bench-row'],
+    ['bench-run', `/bench/runs/${bench.run}`, 'mail-text'],
+    ['bench-compare', `/bench/compare?before=${bench.older}&after=${bench.run}`, 'mail-text'],
+    ['bench-history', '/bench/history', 'series-chart'],
+    ['bench-machines', '/bench/machines', 'machine'],
+    ['bench-alerts', '/bench/alerts', 'alerts'],
+    ['bench-flame', `/bench/flame?of=${bench.flame}&before=${bench.olderFlame}`, 'flame'],
     ['settings', '/settings', 'settings-logout'],
   ] as const;
   for (const [name, path, shows] of pages) {

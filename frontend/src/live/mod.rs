@@ -254,7 +254,8 @@ impl Live {
                 for id in gone {
                     self.ask_again(id);
                 }
-                topic::JOBS | topic::SERVER
+                state.bench.take(snapshot.bench, Vec::new());
+                topic::JOBS | topic::SERVER | topic::BENCH
             }
             Event::Store { stores } => {
                 if state.fleet.merge(stores) {

@@ -37,7 +37,9 @@ pub fn facts(before: &Version, after: &Version) -> Vec<Fact> {
             after: after.environment.get(name).cloned(),
         })
         .collect();
-    if before.label != after.label {
+    // a commit or tag is a fact; a sentence about the sides stands above already
+    let tag = |v: &Version| !v.label.contains(' ');
+    if before.label != after.label && tag(before) && tag(after) {
         facts.push(Fact {
             name: "version".into(),
             before: Some(before.label.clone()).filter(|l| !l.is_empty()),

@@ -2,7 +2,7 @@
 
 use fleethold_api_types::bench::{Histogram, JudgedCell, Metric, Side};
 
-use super::samples::{SIDES, TICKS, legend_cells, legend_head, shown, side_word, summary, table, values};
+use super::samples::{SIDES, TICKS, legend_cells, legend_head, shown, side_word, table, values};
 use crate::{
     model::{
         figure::{Axis, Figure, Ink, Labels, Layer, Mark, Reading, Stop},
@@ -83,7 +83,7 @@ pub fn histogram(cell: &JudgedCell, metric: &Metric, log: bool, label: String) -
                     }
                 })
                 .collect(),
-            cells: legend_cells(summary(cell, *side), shown),
+            cells: legend_cells(cell, *side, shown, &metric.unit),
         })
         .collect();
     let stops = (0..count)
@@ -148,7 +148,7 @@ pub fn ecdf(cell: &JudgedCell, metric: &Metric, log: bool, label: String) -> Fig
                     dash: if *side == Side::Before { &[5.0, 3.0] } else { &[] },
                 }]
             },
-            cells: legend_cells(summary(cell, *side), shown),
+            cells: legend_cells(cell, *side, shown, &metric.unit),
         })
         .collect();
     let mut places: Vec<f64> = sides.iter().flat_map(|(_, _, v)| v).copied().collect();

@@ -76,19 +76,14 @@ pub fn search(flame: &Flame, text: &str) -> Found {
         .iter()
         .map(|f| f.name.to_lowercase().contains(&needle))
         .collect();
-    let mut spans: Vec<(f64, f64)> = flame
+    let spans = flame
         .frames
         .iter()
         .zip(&frames)
         .filter(|(_, found)| **found)
         .map(|(f, _)| (f.left, f.left + f.width))
         .collect();
-    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut share, mut end) = (0.0, 0.0f64);
-    for (left, right) in spans {
-        share += (right - left.max(end)).max(0.0);
-        end = end.max(right);
-    }
+    let share = covered(spans);
     Found {
         count: frames.iter().filter(|f| **f).count(),
         frames,
@@ -149,50 +144,73 @@ pub struct Function {
     pub total: f64,
     /// Share of the samples in itself and not in what it calls.
     pub own: f64,
-    /// Share now less share before.
+    /// Its own share now less its own share before.
     pub change: Option<f64>,
+}
+
+/// What all places of a function add up to.
+#[derive(Default)]
+struct Sum {
+    spans: Vec<(f64, f64)>,
+    own: f64,
+    change: Option<f64>,
+}
+
+/// The frame that called each frame.
+fn callers(flame: &Flame) -> Vec<Option<usize>> {
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); depth(flame) as usize];
+    for (i, frame) in flame.frames.iter().enumerate() {
+        if let Some(row) = rows.get_mut(frame.depth as usize) {
+            row.push(i);
+        }
+    }
+    let left = |i: usize| flame.frames.get(i).map_or(0.0, |f| f.left);
+    for row in &mut rows {
+        row.sort_by(|a, b| left(*a).total_cmp(&left(*b)));
+    }
+    flame
+        .frames
+        .iter()
+        .map(|frame| {
+            let row = rows.get(frame.depth.checked_sub(1)? as usize)?;
+            let middle = frame.left + frame.width / 2.0;
+            let after = row.partition_point(|i| left(*i) <= middle);
+            let caller = *row.get(after.checked_sub(1)?)?;
+            flame
+                .frames
+                .get(caller)
+                .filter(|c| middle < c.left + c.width)
+                .map(|_| caller)
+        })
+        .collect()
 }
 
 /// All functions, those with the largest change or else the largest own share first.
 pub fn functions(flame: &Flame) -> Vec<Function> {
-    let mut found: std::collections::BTreeMap<&str, (Vec<(f64, f64)>, f64, Option<f64>)> =
-        std::collections::BTreeMap::new();
-    let mut inside = vec![0.0f64; flame.frames.len()];
-    for frame in &flame.frames {
-        let parent = frame.depth.checked_sub(1).and_then(|depth| {
-            let middle = frame.left + frame.width / 2.0;
-            flame
-                .frames
-                .iter()
-                .position(|p| p.depth == depth && p.left <= middle && middle < p.left + p.width)
-        });
-        if let Some(slot) = parent.and_then(|p| inside.get_mut(p)) {
-            *slot += frame.width;
+    // what a frame calls is taken off what it is: its own share, its own change
+    let mut called = vec![(0.0f64, 0.0f64); flame.frames.len()];
+    for (frame, caller) in flame.frames.iter().zip(callers(flame)) {
+        if let Some(slot) = caller.and_then(|c| called.get_mut(c)) {
+            slot.0 += frame.width;
+            slot.1 += frame.change.unwrap_or(0.0);
         }
     }
-    for (frame, inside) in flame.frames.iter().zip(inside) {
-        let entry = found.entry(&frame.name).or_default();
-        entry.0.push((frame.left, frame.left + frame.width));
-        entry.1 += (frame.width - inside).max(0.0);
-        if let Some(change) = frame.change {
-            entry.2 = Some(entry.2.unwrap_or(0.0) + change);
+    let mut sums: std::collections::BTreeMap<&str, Sum> = std::collections::BTreeMap::new();
+    for (frame, (width, change)) in flame.frames.iter().zip(called) {
+        let sum = sums.entry(&frame.name).or_default();
+        sum.spans.push((frame.left, frame.left + frame.width));
+        sum.own += (frame.width - width).max(0.0);
+        if let Some(all) = frame.change {
+            sum.change = Some(sum.change.unwrap_or(0.0) + all - change);
         }
     }
-    let mut functions: Vec<Function> = found
+    let mut functions: Vec<Function> = sums
         .into_iter()
-        .map(|(name, (mut spans, own, change))| {
-            spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (mut total, mut end) = (0.0, 0.0f64);
-            for (left, right) in spans {
-                total += (right - left.max(end)).max(0.0);
-                end = end.max(right);
-            }
-            Function {
-                name: name.to_owned(),
-                total,
-                own,
-                change,
-            }
+        .map(|(name, sum)| Function {
+            name: name.to_owned(),
+            total: covered(sum.spans),
+            own: sum.own,
+            change: sum.change,
         })
         .collect();
     functions.sort_by(|a, b| {
@@ -200,6 +218,17 @@ pub fn functions(flame: &Flame) -> Vec<Function> {
         weight(b).total_cmp(&weight(a))
     });
     functions
+}
+
+/// The length of all spans together; where they lie on each other it counts once.
+fn covered(mut spans: Vec<(f64, f64)>) -> f64 {
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut sum, mut end) = (0.0, 0.0f64);
+    for (left, right) in spans {
+        sum += (right - left.max(end)).max(0.0);
+        end = end.max(right);
+    }
+    sum
 }
 
 /// The functions as a table.
@@ -303,6 +332,11 @@ mod tests {
         assert!(
             (zstd.own - 0.3).abs() < 1e-9 && (zstd.total - 0.5).abs() < 1e-9,
             "{zstd:?}"
+        );
+        let main = list.iter().find(|f| f.name == "main").expect("there");
+        assert!(
+            main.change.is_some_and(|c| (c - 0.1).abs() < 1e-9),
+            "what is called changed by itself: {main:?}"
         );
         assert!(list[0].change.is_some_and(|c| c.abs() > 0.19));
         assert_eq!(table(&list).head.len(), 4);

@@ -18,8 +18,11 @@ pub fn short(revision: &str) -> &str {
     revision.get(..7).unwrap_or(revision)
 }
 
-/// `11 Oct` on a clock.
-fn day(point: &Point, offset: UtcOffset) -> String {
+/// `10-11` on a clock, or `03:31` when all is of one day.
+fn day(point: &Point, offset: UtcOffset, one_day: bool) -> String {
+    if one_day {
+        return crate::model::format::clock_short(point.at, offset);
+    }
     let at = point.at.to_offset(offset);
     format!("{:02}-{:02}", u8::from(at.month()), at.day())
 }
@@ -98,12 +101,14 @@ pub fn figure(
         .iter()
         .flat_map(|l| [l.lower_quartile, l.upper_quartile]);
     let step = count.div_ceil(6).max(1);
+    let ends = history.points.first().zip(history.points.last());
+    let one_day = ends.is_some_and(|(a, b)| b.at - a.at < time::Duration::days(2));
     let labels = history
         .points
         .iter()
         .enumerate()
         .filter(|(i, _)| i % step == 0)
-        .map(|(i, p)| (i as f64, day(p, offset), (i / step) % 2 == 1))
+        .map(|(i, p)| (i as f64, day(p, offset, one_day), (i / step) % 2 == 1))
         .collect();
     Figure {
         label,

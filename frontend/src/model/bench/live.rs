@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use fleethold_api_types::bench::{
-    BenchRun, BenchState, JudgedCell, LiveSample, Metric, Sample, Side, Summary,
-};
+use fleethold_api_types::bench::{BenchRun, JudgedCell, LiveSample, Metric, Sample, Side, Summary};
 use uuid::Uuid;
 
 /// Runs kept; older ones give way.
@@ -45,7 +43,7 @@ impl LiveRuns {
             if kept
                 .run
                 .as_ref()
-                .is_none_or(|old| !ended(old.state) || ended(run.state))
+                .is_none_or(|old| !old.state.is_final() || run.state.is_final())
             {
                 kept.run = Some(Rc::new(run));
             }
@@ -83,11 +81,6 @@ impl LiveRuns {
     pub fn iter(&self) -> impl Iterator<Item = &Rc<BenchRun>> {
         self.runs.values().rev().filter_map(|r| r.run.as_ref())
     }
-}
-
-/// Nothing more will be measured.
-pub fn ended(state: BenchState) -> bool {
-    matches!(state, BenchState::Ok | BenchState::Partial | BenchState::Failed)
 }
 
 impl LiveRun {

@@ -47,6 +47,14 @@ pub fn shown(cell: &JudgedCell, metric: &Metric) -> Shown {
     Shown::of(&metric.unit, about)
 }
 
+/// The sides differ so much that one unit, or one linear axis, hides one of them.
+pub fn far_apart(cell: &JudgedCell) -> bool {
+    cell.before.zip(cell.after).is_some_and(|(b, a)| {
+        let ratio = a.median / b.median;
+        ratio.is_finite() && ratio > 0.0 && !(0.02..=50.0).contains(&ratio)
+    })
+}
+
 /// Head of the legend and of the table of figures.
 pub(super) fn legend_head() -> Vec<String> {
     ["n", t!(min), t!(median), t!(max), "MAD"]
@@ -54,10 +62,18 @@ pub(super) fn legend_head() -> Vec<String> {
         .to_vec()
 }
 
-pub(super) fn legend_cells(summary: Option<Summary>, shown: Shown) -> Vec<String> {
-    summary.map_or_else(Vec::new, |s| {
+/// Figures of a side in the unit of the axis; with units of their own when the sides are far apart.
+pub(super) fn legend_cells(cell: &JudgedCell, side: Side, shown: Shown, unit: &str) -> Vec<String> {
+    let apart = far_apart(cell);
+    summary(cell, side).map_or_else(Vec::new, |s| {
         let mut cells = vec![crate::model::format::integer(s.runs)];
-        cells.extend([s.min, s.median, s.max, s.mad].map(|v| shown.figure(v)));
+        cells.extend([s.min, s.median, s.max, s.mad].map(|v| {
+            if apart {
+                crate::model::unit::value(unit, v)
+            } else {
+                shown.figure(v)
+            }
+        }));
         cells
     })
 }
@@ -128,7 +144,7 @@ pub fn in_order(cell: &JudgedCell, metric: &Metric, log: bool, label: String) ->
             name: side_word(side).to_owned(),
             ink,
             marks,
-            cells: legend_cells(summary, shown),
+            cells: legend_cells(cell, side, shown, &metric.unit),
         });
     }
     let order = cell.samples.iter().enumerate().map(|(i, s)| {
@@ -234,7 +250,7 @@ pub fn against(cell: &JudgedCell, metric: &Metric, log: bool, label: String) -> 
                 name: side_word(*side).to_owned(),
                 ink: *ink,
                 marks,
-                cells: legend_cells(summary, shown),
+                cells: legend_cells(cell, *side, shown, &metric.unit),
             }
         })
         .collect();

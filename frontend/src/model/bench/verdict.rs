@@ -18,7 +18,7 @@ pub fn look(verdict: Verdict) -> (&'static str, String) {
     }
 }
 
-/// Cells of a metric by verdict; control rows do not count.
+/// Cells of a metric by verdict. The control rows are part of the sweep: its values at the defaults of each side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Better.
@@ -50,19 +50,19 @@ impl Tally {
 fn judged<'a>(
     comparison: &'a Comparison,
     metric: &'a str,
-    control: bool,
+    control_only: bool,
 ) -> impl Iterator<Item = (&'a MatrixRow, &'a JudgedCell, Verdict)> {
     comparison
         .rows
         .iter()
-        .filter(move |r| r.control == control)
+        .filter(move |r| r.control || !control_only)
         .filter_map(move |r| cell(r, metric).and_then(|c| Some((r, c, c.verdict?))))
 }
 
-/// Verdicts of a metric, of the sweep or of its control rows.
-pub fn tally(comparison: &Comparison, metric: &str, control: bool) -> Tally {
+/// Verdicts of a metric, of the whole sweep or of its control rows only.
+pub fn tally(comparison: &Comparison, metric: &str, control_only: bool) -> Tally {
     let mut tally = Tally::default();
-    for (_, _, verdict) in judged(comparison, metric, control) {
+    for (_, _, verdict) in judged(comparison, metric, control_only) {
         tally.add(verdict);
     }
     tally
@@ -145,7 +145,7 @@ mod tests {
         let text = sentence(&comparison(), "rate");
         assert_eq!(
             text,
-            "Faster in 2 of 5 cells, up to +38.2% on spinner at 20. Slower in one: far at 1, −3.8%. Inconclusive in one."
+            "Faster in 3 of 6 cells, up to +38.2% on spinner at 20. Slower in one: far at 1, −3.8%. Inconclusive in one."
         );
     }
 
@@ -181,12 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn control_rows_are_counted_apart() {
+    fn control_rows_are_part_of_the_sweep_and_can_be_counted_alone() {
         assert_eq!(tally(&comparison(), "rate", true).faster, 1);
         assert_eq!(
             tally(&comparison(), "rate", false),
             Tally {
-                faster: 2,
+                faster: 3,
                 slower: 1,
                 equal: 1,
                 open: 1

@@ -33,30 +33,28 @@ pub(super) struct VerdictProps {
 pub(super) fn verdict_panel(props: &VerdictProps) -> Html {
     let c = &props.comparison;
     let others = c.metrics.iter().filter(|m| m.judged && m.name != props.metric);
-    let side = |side: Side, label: &str, what: Option<&String>| {
+    let side = |side: Side, label: &str| {
         let ink = if side == Side::Before {
             Ink::Before
         } else {
             Ink::After
         };
-        html! {
-            <>
-                { sign(ink) }
-                <span><b>{ side_word(side) }</b>{ " " }<code>{ label }</code>
-                    if let Some(what) = what { { " " }{ what } }
-                </span>
-            </>
-        }
+        // a commit is set as code, a description as text
+        let label = if label.contains(' ') || label.is_empty() {
+            html! { { label } }
+        } else {
+            html! { <code>{ label }</code> }
+        };
+        html! { <>{ sign(ink) }<span><b>{ side_word(side) }</b>{ " " }{ label }</span></> }
     };
-    let facts = props.run.as_ref().map(|r| &r.facts);
     html! {
         <section class="panel verdict-line" aria-label={t!(bench.verdict)} data-testid="verdict">
             <div>
                 <p class="big" data-testid="verdict-sentence">{ verdict::sentence(c, &props.metric) }</p>
                 { for others.map(|m| html! { <p class="soft also"><b>{ &m.name }</b>{ ": " }{ verdict::sentence(c, &m.name) }</p> }) }
                 <div class="ab">
-                    { side(Side::Before, &c.before.label, facts.and_then(|f| f.get("before"))) }
-                    { side(Side::After, &c.after.label, facts.and_then(|f| f.get("after"))) }
+                    { side(Side::Before, &c.before.label) }
+                    { side(Side::After, &c.after.label) }
                 </div>
                 if c.quick {
                     <p class="badges"><span class="badge" data-state="warning"><Icon name="bolt" />{ t!(bench.quick_verdict) }</span></p>

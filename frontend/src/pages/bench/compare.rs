@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     api::bench::{self, Exported, RunFilter},
-    model::{bench::live::ended, load::Problem},
+    model::load::Problem,
     pages::history::DatabaseBanner,
     route::Route,
     t,
@@ -142,7 +142,7 @@ fn choice(props: &ChoiceProps) -> Html {
     let ended: Vec<&BenchRun> = props
         .runs
         .iter()
-        .filter(|r| ended(r.state) && r.error.is_none())
+        .filter(|r| r.state.is_final() && r.error.is_none())
         .collect();
     let (fits, others): (Vec<&BenchRun>, Vec<&BenchRun>) = ended
         .into_iter()

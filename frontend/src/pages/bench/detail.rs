@@ -12,7 +12,7 @@ use crate::{
         bench::{
             distribution::{ecdf, histogram, write_sizes},
             matrix::Selection,
-            samples::{against, in_order, shown, side_word},
+            samples::{against, far_apart, in_order, shown, side_word},
             verdict,
         },
         figure::Figure,
@@ -83,13 +83,15 @@ pub(super) struct CellFigureProps {
 /// The chart of a cell with its choice of shapes.
 #[component(CellFigure)]
 pub(super) fn cell_figure(props: &CellFigureProps) -> Html {
-    let log = use_state(|| false);
+    let asked = use_state(|| None::<bool>);
+    // sides that are far apart share no linear axis on which both can be read
+    let log = asked.unwrap_or_else(|| far_apart(&props.cell));
     let figure = use_memo(
         (
             props.cell.clone(),
             props.metric.clone(),
             props.shape,
-            *log,
+            log,
             props.place.clone(),
         ),
         |(cell, metric, shape, log, place)| {
@@ -112,10 +114,10 @@ pub(super) fn cell_figure(props: &CellFigureProps) -> Html {
         </div>
     };
     let on_log = {
-        let log = log.clone();
-        Callback::from(move |on: bool| log.set(on))
+        let asked = asked.clone();
+        Callback::from(move |on: bool| asked.set(Some(on)))
     };
-    html! { <FigurePanel {figure} {controls} log={Some((*log, on_log))} testid="samples-chart" /> }
+    html! { <FigurePanel {figure} {controls} log={Some((log, on_log))} testid="samples-chart" /> }
 }
 
 /// Props of [`CellDetail`].

@@ -38,6 +38,8 @@ pub(super) fn environment(props: &EnvironmentProps) -> Html {
         let all = all.clone();
         move |_: MouseEvent| all.set(!*all)
     };
+    let names: Vec<&str> = c.differences.iter().map(|d| d.name.as_str()).collect();
+    let names = names.join(", ");
     html! {
         <section class="panel" aria-labelledby="env-h" data-testid="environment">
             <div class="panel-head">
@@ -54,21 +56,14 @@ pub(super) fn environment(props: &EnvironmentProps) -> Html {
                         <table><tbody>{ for facts.iter().take(shown).map(rows) }</tbody></table>
                     </div>
                 }
-                { for c.differences.iter().map(|d| html! {
-                    <div class="alert" data-state="warning"><Icon name="warn" /><p class="alert-h">{ t!(bench.differs, name = d.name) }</p>
-                        <p>{ t!(bench.from_to, from = or_none(&d.before), to = or_none(&d.after)) }</p>
+                if !c.differences.is_empty() {
+                    <div class="alert" data-state="warning"><Icon name="warn" />
+                        <p class="alert-h">{ tn!(c.differences.len() as u64, bench.differs_one, bench.differs, names = names) }</p>
+                        <p>{ if c.across_machines { t!(bench.across_text) } else { t!(bench.differs_text) } }</p>
                     </div>
-                }) }
+                }
             </div>
         </section>
-    }
-}
-
-fn or_none(text: &str) -> String {
-    if text.is_empty() {
-        t!(none).to_owned()
-    } else {
-        text.to_owned()
     }
 }
 

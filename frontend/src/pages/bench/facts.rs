@@ -87,7 +87,7 @@ pub(super) fn parameters(props: &ParametersProps) -> Html {
                     { fact(t!(bench.samples_a_side), html! { { run.samples } }) }
                     { fact(t!(bench.seed), html! { { run.seed } }) }
                     { for fixed.iter().filter(|(name, _)| *name != "seed").map(|(name, value)| fact(name, html! { { value } })) }
-                    { for d.facts.iter().map(|(name, value)| fact(name, html! { <span class={(value.len() > 24).then_some("mono")}>{ value }</span> })) }
+                    { for d.facts.iter().filter(|(name, _)| *name != "command" && !fixed.contains_key(*name)).map(|(name, value)| fact(name, html! { <span class={(value.len() > 24).then_some("mono")}>{ value }</span> })) }
                     if let Some(load) = d.load {
                         { fact(t!(bench.load_word), html! { <>
                             { load.others.map_or_else(|| t!(bench.not_known).to_owned(), format::percent) }
@@ -105,7 +105,7 @@ pub(super) fn parameters(props: &ParametersProps) -> Html {
                     <div class="cluster"><CopyButton text={d.command.clone()} /></div>
                 }
                 if run.pinned {
-                    <p class="note"><Icon name="pin" small=true />{ " " }{ t!(bench.pinned_note) }</p>
+                    <p class="note cluster"><Icon name="pin" small=true />{ t!(bench.pinned_note) }</p>
                 }
             </div>
         </section>

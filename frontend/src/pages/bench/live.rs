@@ -67,7 +67,7 @@ pub(super) fn live_panel(props: &LiveProps) -> Html {
             <div class="panel-body stack">
                 <Progress run={run.clone()} />
                 if run.state == BenchState::Queued {
-                    <p class="note">{ t!(bench.queued_text) }</p>
+                    <p class="note" data-testid="waits-for">{ run.waits_for.clone().unwrap_or_else(|| t!(bench.queued_text).to_owned()) }</p>
                 }
                 if let Some((cell, metric)) = figure {
                     <div class="split wrap-split">

@@ -19,7 +19,6 @@ use crate::{
     api::bench::{self, Exported},
     app::use_app,
     live::{Conn, topic, use_topics},
-    model::bench::live::ended,
     pages::history::DatabaseBanner,
     t,
     ui::{
@@ -52,7 +51,9 @@ pub fn run_page(props: &RunProps) -> Html {
     let found = detail.result.value().cloned();
     // an answer may be older than the newest event, and an event older than an answer after a reconnect
     let run: Option<Rc<BenchRun>> = match (&found, live_run) {
-        (Some(d), Some(live)) if ended(d.run.state) && !ended(live.state) => Some(Rc::new(d.run.clone())),
+        (Some(d), Some(live)) if d.run.state.is_final() && !live.state.is_final() => {
+            Some(Rc::new(d.run.clone()))
+        }
         (_, Some(live)) => Some(live),
         (Some(d), None) => Some(Rc::new(d.run.clone())),
         (None, None) => None,
@@ -92,10 +93,10 @@ pub fn run_page(props: &RunProps) -> Html {
                 <div><h1>{ title(&run, found.as_deref()) }</h1><p>{ subtitle(&run) }</p></div>
                 <RunBadge state={run.state} />
                 <div class="cluster">
-                    if own && ended(run.state) {
+                    if own && run.state.is_final() {
                         <button type="button" class="btn" onclick={open} data-testid="run-again"><Icon name="retry" small=true />{ t!(bench.run_again) }</button>
                     }
-                    if ended(run.state) && measured.is_some() {
+                    if run.state.is_final() && measured.is_some() {
                         <Permalink {what} workload={run.workload.clone()} />
                         <ExportMenu {what} workload={run.workload.clone()} />
                     }
@@ -106,14 +107,19 @@ pub fn run_page(props: &RunProps) -> Html {
                 <ProblemAlert title={t!(bench.run_not_read)} {problem} on_retry={detail.reload.clone()} />
             }
             { outcome(&run) }
-            if !ended(run.state) {
+            if run.state.is_final() && run.state != BenchState::Failed && !run.stored {
+                <div class="alert" data-state="info" role="status" data-testid="not-stored"><Icon name="info" /><p class="alert-h">{ t!(bench.not_stored) }</p><p>{ t!(bench.not_stored_text) }</p></div>
+            }
+            if !run.state.is_final() {
                 <LivePanel run={run.clone()} />
             } else if let (Some(comparison), Some(detail)) = (measured, found.clone()) {
                 <ComparisonView {comparison} {what} run={detail.clone()}>
                     <Floors floors={detail.floors.clone()} />
+                </ComparisonView>
+                <div class="detail">
                     <Parameters detail={detail.clone()} />
                     <Attachments {detail} on_change={detail_reload.clone()} />
-                </ComparisonView>
+                </div>
             } else if let Some(detail) = found.clone() {
                 if run.state != BenchState::Failed {
                     <section class="panel"><Empty icon="bench" title={t!(bench.nothing_measured)} text={t!(bench.nothing_measured_text)} /></section>
