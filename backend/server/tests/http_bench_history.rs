@@ -480,3 +480,37 @@ async fn a_run_measured_without_a_database_arrives_when_there_is_one() {
     assert_eq!(list["items"].as_array().unwrap().len(), 1, "once");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_keeps_the_stacks_of_both_sides() {
+    let ground = Ground::new();
+    let (server, api) = ready(&ground).await;
+    let body = json!({"workload": "tiny", "quick": true, "samples": 1, "flamegraph": true});
+    let reply = api.post("/api/v1/bench/runs", &body).await;
+    let run: Value = reply.json().await.unwrap();
+    let path = format!("/api/v1/bench/runs/{}", run["id"].as_str().unwrap());
+    let detail = eventually("a kept run", || async {
+        let detail = api.json(&path).await;
+        assert_ne!(detail["run"]["state"], "failed", "{detail}");
+        (detail["run"]["stored"] == true).then_some(detail)
+    })
+    .await;
+    assert!(
+        detail["command"].as_str().unwrap().ends_with(" --flamegraph"),
+        "{detail}"
+    );
+    let stacks = |side: &str| {
+        let files = detail["attachments"].as_array().unwrap();
+        let file = files
+            .iter()
+            .find(|file| file["kind"] == "flame-graph" && file["side"] == side);
+        file.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let (before, after) = (stacks("before"), stacks("after"));
+    let flame = api
+        .json(&format!("/api/v1/bench/flame?of={after}&before={before}"))
+        .await;
+    assert!(flame["total"].as_u64().unwrap() > 0 && flame["before_total"].as_u64().unwrap() > 0);
+    assert!(flame["frames"].as_array().unwrap().len() > 2);
+    server.stop().await;
+}

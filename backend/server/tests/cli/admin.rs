@@ -136,7 +136,12 @@ fn settings_with_their_origin() {
     let mut command = world.command(&["config", "show", "--json", "--listen", "127.0.0.1:9000"]);
     command
         .env("FLEETHOLD_MEMORY", "1GiB")
-        .env("DATABASE_URL", "postgres://ann:s3cret@db/fleet");
+        .env("DATABASE_URL", "postgres://ann:s3cret@db/fleet")
+        .env(
+            "FLEETHOLD_BENCH_WEBHOOK",
+            "https://chat.example/hooks/s3cret?key=s3cret",
+        )
+        .env("FLEETHOLD_BENCH_KEEP_DAYS", "0");
     let ran = Ran::of(command).ok();
     let shown = ran.json();
     let file = world.path("state/etc/fleethold.toml");
@@ -150,6 +155,12 @@ fn settings_with_their_origin() {
             "variable DATABASE_URL",
         ),
         ("tls_cert", Value::Null, "default"),
+        ("bench_keep_days", 0.into(), "variable FLEETHOLD_BENCH_KEEP_DAYS"),
+        (
+            "bench_webhook",
+            "https://chat.example/***".into(),
+            "variable FLEETHOLD_BENCH_WEBHOOK",
+        ),
     ] {
         assert_eq!(
             (&shown[key]["value"], &shown[key]["origin"]),
