@@ -10,7 +10,7 @@ BUILT := $(wildcard $(or $(CARGO_TARGET_DIR),target)/debug/xtask)
 XTASK := cargo run $(if $(BUILT),--quiet) --package xtask --
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build web fmt install clean bootstrap-run bootstrap-test
+.PHONY: help run test bench build web fmt install clean bootstrap-run bootstrap-test
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ run: bootstrap-run ## build everything and serve the demo (LISTEN=127.0.0.1:8007
 
 test: bootstrap-test ## everything CI checks
 	@$(XTASK) test
+
+bench: bootstrap-run ## the quick benchmarks, this tree against the last tag (AGAINST=REV)
+	@$(XTASK) bench $(if $(AGAINST),--against $(AGAINST))
 
 build: bootstrap-run ## the release binary with the page inside
 	@$(XTASK) build

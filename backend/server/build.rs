@@ -12,6 +12,22 @@ const PLACEHOLDER: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-
     <h1>Fleethold</h1><p>This binary was built without its page. Build it with <code>cargo xtask web</code>, then \
     build the server again. The REST interface is there: <a href=\"/api/docs/\">/api/docs/</a>.</p></html>\n";
 
+/// What goes into the binary, from the repository's root. Changes elsewhere neither make it dirty nor build it again.
+const PARTS: [&str; 12] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "backend/api-types/src",
+    "backend/bench/src",
+    "backend/bench-model/src",
+    "backend/datastore/src",
+    "backend/fleet/src",
+    "backend/format/src",
+    "backend/history/src",
+    "backend/restore/src",
+    "backend/server/src",
+    "fixtures/workloads",
+];
+
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?);
     let root =
@@ -35,8 +51,8 @@ fn main() -> io::Result<()> {
     };
     fs::write(out.join("assets.rs"), table(&dist, &files)?)?;
     println!(
-        "cargo::rustc-env=FLEETHOLD_REVISION={}",
-        revision(Path::new(&root))
+        "cargo::rustc-env=FLEETHOLD_COMMIT={}",
+        commit(&Path::new(&root).join("../.."))
     );
     Ok(())
 }
@@ -89,17 +105,45 @@ fn table(dist: &Path, files: &BTreeSet<String>) -> io::Result<String> {
     Ok(source)
 }
 
-/// The commit this is built from; `unknown` outside a checkout.
-fn revision(root: &Path) -> String {
-    let git = root.join("../../.git");
-    println!("cargo::rerun-if-changed={}", git.join("HEAD").display());
-    Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["rev-parse", "--short=12", "HEAD"])
+/// The commit this is built from: `FLEETHOLD_COMMIT` (for builds without a repository, such as packages), else git's answer,
+/// with `-dirty` when files of the build differ from it. Empty where nothing is known.
+fn commit(root: &Path) -> String {
+    println!("cargo::rerun-if-env-changed=FLEETHOLD_COMMIT");
+    match env::var("FLEETHOLD_COMMIT") {
+        Ok(commit) if !commit.is_empty() => commit,
+        _ => from_git(root).unwrap_or_default(),
+    }
+}
+
+fn from_git(root: &Path) -> Option<String> {
+    let commit = git(root, &["rev-parse", "HEAD"])?;
+    // A commit writes here, and so does a checkout; the index would change with every look at it.
+    for file in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = git(root, &["rev-parse", "--git-path", file]) {
+            let path = root.join(path);
+            if path.exists() {
+                println!("cargo::rerun-if-changed={}", path.display());
+            }
+        }
+    }
+    let mut status = vec!["status", "--porcelain", "--untracked-files=no", "--"];
+    for part in PARTS {
+        println!("cargo::rerun-if-changed={}", root.join(part).display());
+        status.push(part);
+    }
+    let changed = git(root, &status)?;
+    let dirty = if changed.is_empty() { "" } else { "-dirty" };
+    Some(format!("{commit}{dirty}"))
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    // Looking must not write: others may hold the index's lock.
+    let output = Command::new("git")
+        .arg("--no-optional-locks")
+        .args(arguments)
+        .current_dir(root)
         .output()
-        .ok()
-        .filter(|output| output.status.success())
-        .and_then(|output| String::from_utf8(output.stdout).ok())
-        .map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
 }

@@ -14,6 +14,20 @@ pub struct Build {
     pub dirty: bool,
 }
 
+impl Build {
+    /// From the version and what the build script found: a commit, with `-dirty` behind it when the tree had changes,
+    /// or nothing.
+    pub fn new(version: &str, commit: &str) -> Self {
+        let clean = commit.strip_suffix("-dirty");
+        let revision = clean.unwrap_or(commit);
+        Self {
+            version: version.to_owned(),
+            revision: (!revision.is_empty()).then(|| revision.to_owned()),
+            dirty: clean.is_some(),
+        }
+    }
+}
+
 /// Facts about the machine, and the class that makes machines comparable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
@@ -24,6 +38,14 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// With the fact `noise`, which takes some 0.2 s of work. Blocking.
+    #[must_use]
+    pub fn probed(mut self) -> Self {
+        self.facts
+            .insert("noise".to_owned(), crate::noise_probe().to_string());
+        self
+    }
+
     /// Of this machine, with the file system below `data_dir`. Reads `/proc` and `/sys`: blocking.
     pub fn detect(data_dir: &Path, build: &Build) -> Self {
         let mut facts = BTreeMap::new();

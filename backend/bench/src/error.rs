@@ -42,6 +42,14 @@ pub enum BenchError {
         /// Why.
         reason: String,
     },
+    /// The page cache could not be emptied.
+    #[error("a cold run on {}: {reason}", dir.display())]
+    Cold {
+        /// The data.
+        dir: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// A parameter that the workload's code does not understand.
     #[error("parameter {name} of scenario {scenario}: expected {expected}, found `{found}`")]
     Parameter {

@@ -158,6 +158,7 @@ mod tests {
             }],
             complete: true,
             attachments: Vec::new(),
+            notes: BTreeMap::default(),
             load: LoadReport {
                 others: Some(0.0),
                 steal: Some(0.0),

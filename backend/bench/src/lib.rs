@@ -8,6 +8,8 @@
 
 mod cell;
 mod clock;
+mod cold;
+mod counters;
 pub mod data;
 pub mod definition;
 pub mod environment;
@@ -16,6 +18,8 @@ pub mod floors;
 pub mod guard;
 pub mod measure;
 mod measured;
+mod noise;
+pub mod profile;
 pub mod record;
 pub mod reparse;
 pub mod runner;
@@ -27,3 +31,4 @@ mod workloads;
 pub use cell::Cell;
 pub use error::BenchError;
 pub use measured::{Figure, Measured};
+pub use noise::{Noise, noise_probe};

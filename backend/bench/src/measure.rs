@@ -69,7 +69,7 @@ pub async fn measure(
     let measurements = runner::run(definition, data.dir.clone(), &options, workers, on_event, cancel).await?;
     let environment = {
         let (root, build) = (data_root.to_owned(), build.clone());
-        blocking(move || Ok(Environment::detect(&root, &build))).await?
+        blocking(move || Ok(Environment::detect(&root, &build).probed())).await?
     };
     Ok(Outcome {
         matrix: record::matrix(definition, &options, &data, &environment, &measurements),

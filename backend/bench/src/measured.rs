@@ -9,6 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     figures: BTreeMap<String, Figure>,
+    /// What is to be known about all samples of a run, such as what could not be measured.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    notes: BTreeMap<String, String>,
+    /// Folded stacks, as text, when they were asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) stacks: String,
 }
 
 /// One number with its unit.
@@ -24,6 +30,21 @@ impl Measured {
     /// Adds a figure.
     pub fn add(&mut self, metric: &str, unit: Unit, value: f64) {
         self.figures.insert(metric.to_owned(), Figure { unit, value });
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, name: &str, text: impl Into<String>) {
+        self.notes.insert(name.to_owned(), text.into());
+    }
+
+    /// Adds the notes of another.
+    pub(crate) fn copy_notes(&mut self, other: &Self) {
+        self.notes.extend(other.notes.clone());
+    }
+
+    /// The notes by name.
+    pub fn notes(&self) -> &BTreeMap<String, String> {
+        &self.notes
     }
 
     /// The number of a metric.

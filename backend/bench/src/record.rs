@@ -82,6 +82,7 @@ fn parameters(
     let mut all: BTreeMap<String, String> = less
         .map(|(name, value)| (format!("quick_{name}"), value.clone()))
         .collect();
+    all.extend(measured.notes.clone());
     all.extend(
         [
             ("seed", options.seed.to_string()),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fleethold_bench_model::flame::Folded;
@@ -18,9 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cell::Cell;
 use crate::clock;
+use crate::cold::Cold;
 use crate::definition::Definition;
 use crate::error::BenchError;
 use crate::guard::{LoadGuard, LoadReport};
+use crate::measure::blocking;
 use crate::measured::Figure;
 use crate::record::JUDGED;
 use crate::worker::{SampleRequest, Workers};
@@ -41,6 +44,8 @@ pub struct RunOptions {
     pub warm_up: usize,
     /// Empty the page cache of the data before each sample.
     pub cold: bool,
+    /// In a cold run: empty all caches of the machine, which needs root.
+    pub drop_caches: bool,
     /// Keep the stacks of each side.
     pub flamegraph: bool,
 }
@@ -54,6 +59,7 @@ impl RunOptions {
             seed,
             warm_up: 1,
             cold: false,
+            drop_caches: false,
             flamegraph: false,
         }
     }
@@ -141,6 +147,8 @@ pub struct Measurements {
     pub load: LoadReport,
     /// The stacks of each side of each field, when they were asked for.
     pub attachments: Vec<Stacks>,
+    /// What is to be known about the run: what could not be measured, how the cache was emptied.
+    pub notes: BTreeMap<String, String>,
 }
 
 /// Where the time went on one side of a field, all its samples together.
@@ -192,6 +200,21 @@ pub async fn run(
 ) -> Result<Measurements, BenchError> {
     let cells = Cell::all(definition, options.quick.then_some(&definition.quick));
     let schedule = schedule(&cells, options);
+    let mut notes = BTreeMap::from([("cache".to_owned(), "warm".to_owned())]);
+    let cold = if options.cold {
+        let (dir, drop_caches) = (data.clone(), options.drop_caches);
+        let cold = Arc::new(blocking(move || Cold::prepare(&dir, drop_caches)).await?);
+        notes.insert("cache".to_owned(), "cold".to_owned());
+        notes.insert("cache_emptied_by".to_owned(), cold.method().to_owned());
+        Some(cold)
+    } else {
+        None
+    };
+    if options.flamegraph {
+        let text = "taken while it was measured, which costs time and memory";
+        notes.insert("stacks".to_owned(), text.to_owned());
+    }
+    let mut stacks: BTreeMap<(Cell, Side), Folded> = BTreeMap::new();
     let mut taken: BTreeMap<(Cell, String), Series> = BTreeMap::new();
     let guard = LoadGuard::start();
     let start = clock::now();
@@ -220,7 +243,12 @@ pub async fn run(
             cell: step.cell.clone(),
             side: step.side,
             data: data.clone(),
+            flamegraph: options.flamegraph && step.counts,
         };
+        if let Some(cold) = &cold {
+            let cold = Arc::clone(cold);
+            blocking(move || cold.empty()).await?;
+        }
         let measured = match workers.sample(&request, cancel).await {
             Ok(measured) => measured,
             Err(BenchError::Cancelled) => {
@@ -231,6 +259,18 @@ pub async fn run(
         };
         if !step.counts {
             continue;
+        }
+        for (name, text) in measured.notes() {
+            notes.entry(name.clone()).or_insert_with(|| text.clone());
+        }
+        if !measured.stacks.is_empty() {
+            let folded = Folded::parse(&measured.stacks).map_err(|error| BenchError::Sample {
+                cell: step.cell.to_string(),
+                side: step.side.name(),
+                reason: error.to_string(),
+            })?;
+            let place = (step.cell.clone(), step.side);
+            stacks.entry(place).or_default().merge(&folded);
         }
         for (metric, figure) in measured.iter() {
             let key = (step.cell.clone(), metric.to_owned());
@@ -269,7 +309,11 @@ pub async fn run(
         series,
         complete,
         load: guard.report(),
-        attachments: Vec::new(),
+        attachments: stacks
+            .into_iter()
+            .map(|((cell, side), folded)| Stacks { side, cell, folded })
+            .collect(),
+        notes,
     })
 }
 

@@ -7,6 +7,7 @@ use fleethold_bench_model::unit::Unit;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::clock;
+use crate::counters::{self, Counts};
 use crate::measured::Measured;
 
 /// Counters at one moment.
@@ -19,6 +20,7 @@ pub(crate) struct Usage {
     voluntary_switches: u64,
     involuntary_switches: u64,
     io: Option<IoCounts>,
+    counts: Option<Counts>,
 }
 
 /// `/proc/self/io`.
@@ -45,16 +47,19 @@ impl Usage {
             voluntary_switches: count(|usage| usage.voluntary_context_switches()),
             involuntary_switches: count(|usage| usage.involuntary_context_switches()),
             io: io_counts(),
+            counts: counters::now().ok(),
             // The clocks last: reading the counters is no part of what is measured after them.
             cpu: clock::process_cpu(),
             at: clock::now(),
         }
     }
 
-    /// What was used since `self`, as metrics: `time`, `cpu`, `faults`, `major_faults`, `switches`, `rss_peak`.
+    /// What was used since `self`, as metrics: `time`, `cpu`, `faults`, `major_faults`, `switches`, `rss_peak`,
+    /// and `cycles` and `instructions` or a note why they are not there.
     pub(crate) fn since(&self) -> (Measured, Duration) {
         let time = clock::since(self.at);
         let cpu = clock::process_cpu().saturating_sub(self.cpu);
+        let counted = counters::now();
         let now = Self::now();
         let mut measured = Measured::default();
         measured.add("time", Unit::Seconds, time.as_secs_f64());
@@ -71,6 +76,20 @@ impl Usage {
         );
         if let Some(bytes) = peak_rss_bytes("self") {
             measured.add("rss_peak", Unit::Mebibytes, bytes as f64 / f64::from(1 << 20));
+        }
+        match (self.counts, counted) {
+            (Some(before), Ok(now)) => {
+                let cycles = now.cycles.saturating_sub(before.cycles);
+                measured.add("cycles", Unit::Cycles, cycles as f64);
+                let instructions = now.instructions.saturating_sub(before.instructions);
+                measured.add("instructions", Unit::Instructions, instructions as f64);
+                measured.note(
+                    "counters",
+                    "cycles and instructions of the program, not of the kernel",
+                );
+            }
+            (_, Err(reason)) => measured.note("counters", format!("not available: {reason}")),
+            (None, Ok(_)) => measured.note("counters", "not available: not at the sample's start"),
         }
         (measured, time)
     }

@@ -13,9 +13,11 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use crate::cell::Cell;
+use crate::counters;
 use crate::definition::Kind;
 use crate::error::BenchError;
 use crate::measured::Measured;
+use crate::profile::Profile;
 use crate::workloads;
 
 /// What makes the binary take one sample.
@@ -36,6 +38,9 @@ pub struct SampleRequest {
     pub side: Side,
     /// Where the data lies.
     pub data: PathBuf,
+    /// Whether stacks are wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flamegraph: bool,
 }
 
 /// What a child measured, or why not.
@@ -51,10 +56,25 @@ pub enum SampleReply {
 impl SampleRequest {
     /// Takes the sample in this process.
     pub fn take(&self) -> SampleReply {
-        match workloads::sample(self) {
+        // Before any other thread is there.
+        counters::open();
+        match self.measure() {
             Ok(measured) => SampleReply::Measured(measured),
             Err(error) => SampleReply::Failed(error.to_string()),
         }
+    }
+}
+
+impl SampleRequest {
+    fn measure(&self) -> Result<Measured, BenchError> {
+        // What a workload starts in a process of its own is its own to profile.
+        if !self.flamegraph || workloads::profiles_itself(self.kind) {
+            return workloads::sample(self);
+        }
+        let profile = Profile::start()?;
+        let mut measured = workloads::sample(self)?;
+        measured.stacks = profile.finish()?.to_string();
+        Ok(measured)
     }
 }
 
@@ -62,12 +82,29 @@ impl SampleRequest {
 #[derive(Debug, Clone)]
 pub struct Workers {
     binary: PathBuf,
+    older: Option<PathBuf>,
 }
 
 impl Workers {
     /// Children are processes of `binary`, which has to understand [`WORKER_ARGUMENTS`].
     pub fn new(binary: PathBuf) -> Self {
-        Self { binary }
+        Self { binary, older: None }
+    }
+
+    /// The before side is the *after* code of another build instead of the older idea: two revisions, interleaved in one
+    /// run.
+    #[must_use]
+    pub fn against(mut self, older: PathBuf) -> Self {
+        self.older = Some(older);
+        self
+    }
+
+    /// Who measures a side, and which code of it.
+    fn who(&self, side: Side) -> (&PathBuf, Side) {
+        match (&self.older, side) {
+            (Some(older), Side::Before) => (older, Side::After),
+            _ => (&self.binary, side),
+        }
     }
 
     /// Takes one sample in a child, which does not outlive this call.
@@ -84,7 +121,8 @@ impl Workers {
             side: request.side.name(),
             reason,
         };
-        let mut child = Command::new(&self.binary)
+        let (binary, code) = self.who(request.side);
+        let mut child = Command::new(binary)
             .args(WORKER_ARGUMENTS)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -92,14 +130,18 @@ impl Workers {
             .kill_on_drop(true)
             .spawn()
             .map_err(|source| BenchError::Io {
-                path: self.binary.clone(),
+                path: binary.clone(),
                 source,
             })?;
         let mut stdin = child
             .stdin
             .take()
             .ok_or_else(|| failed("its stdin is gone".to_owned()))?;
-        let text = serde_json::to_vec(request).map_err(|error| failed(error.to_string()))?;
+        let asked = SampleRequest {
+            side: code,
+            ..request.clone()
+        };
+        let text = serde_json::to_vec(&asked).map_err(|error| failed(error.to_string()))?;
         let talk = async {
             stdin
                 .write_all(&text)
@@ -130,5 +172,21 @@ impl Workers {
                 Err(failed(format!("{}: {}", output.status, last_words.trim())))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_builds_both_run_their_after_code() {
+        let (new, old) = (PathBuf::from("new"), PathBuf::from("old"));
+        let one = Workers::new(new.clone());
+        assert_eq!(one.who(Side::Before), (&new, Side::Before));
+        assert_eq!(one.who(Side::After), (&new, Side::After));
+        let two = one.against(old.clone());
+        assert_eq!(two.who(Side::Before), (&old, Side::After));
+        assert_eq!(two.who(Side::After), (&new, Side::After));
     }
 }

@@ -17,3 +17,8 @@ pub(crate) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
         Kind::Restore => restore::sample(request),
     }
 }
+
+/// Whether what is measured runs in another process than the sample's, which takes the stacks there.
+pub(crate) fn profiles_itself(kind: Kind) -> bool {
+    matches!(kind, Kind::Status)
+}

@@ -328,7 +328,9 @@ async fn answer(
         tracing::warn!("restores did not stop in time; they will be found interrupted at the next start");
     }
     if tokio::time::timeout(BENCH_GRACE, measured).await.is_err() {
-        tracing::warn!("the benchmark run did not stop in time; what it measured is lost");
+        tracing::warn!(
+            "the benchmark run did not end in time; what is in its outbox arrives after the next start"
+        );
     }
     jobs.do_send(jobs::Stop);
     bench.do_send(bench::Stop);

@@ -62,7 +62,7 @@ impl AppState {
     pub fn about(&self) -> AboutInfo {
         AboutInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            revision: env!("FLEETHOLD_REVISION").to_owned(),
+            revision: crate::build::short_revision(),
             node: self.node.clone(),
             fingerprint: self.fingerprint.clone(),
             memory_bytes: self.settings.memory_bytes,

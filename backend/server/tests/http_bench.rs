@@ -9,6 +9,7 @@ mod support;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use support::feed::Feed;
 use support::{Api, Ground, USER_PASSWORD, eventually};
 
 /// Asks for a run, which must be accepted.
@@ -261,4 +262,74 @@ async fn who_may_not_does_not() {
     let reply = stranger.get("/api/v1/bench/runs").await;
     assert_eq!(reply.status(), StatusCode::UNAUTHORIZED);
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn samples_arrive_live_and_only_for_those_who_may_see_them() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    ground.add_user("ann@pbs", "acl:1:/datastore:ann@pbs:DatastoreAudit\n");
+    let ann = server.client_as("ann@pbs", USER_PASSWORD).await;
+    let mut feed = Feed::follow(&api, None).await;
+    let mut hers = Feed::follow(&ann, None).await;
+    let (_, _, snapshot) = feed.next().await;
+    assert_eq!(snapshot["bench"], json!([]));
+    assert_eq!(hers.next().await.1, "snapshot");
+
+    let id = start(&api, &short()).await;
+    let (mut samples, mut states) = (Vec::new(), Vec::new());
+    feed.until(|(_, kind, data)| {
+        if kind != "bench" {
+            return false;
+        }
+        samples.extend(data["samples"].as_array().unwrap().clone());
+        let mine = data["runs"].as_array().unwrap().iter();
+        states.extend(mine.map(|run| run["state"].as_str().unwrap().to_owned()));
+        states.last().is_some_and(|state| state == "ok")
+    })
+    .await;
+    assert!(states.contains(&"running".to_owned()), "{states:?}");
+    let times: Vec<&Value> = samples
+        .iter()
+        .filter(|sample| sample["metric"] == "time")
+        .collect();
+    let numbers: Vec<u64> = times
+        .iter()
+        .map(|sample| sample["number"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        numbers,
+        [0, 1, 2, 3],
+        "two a side, in measured order, without the warm-up"
+    );
+    assert!(times.iter().all(|sample| sample["run"] == id.as_str()
+        && sample["scenario"] == "drop-direct"
+        && sample["value"] == "1x10"
+        && sample["unit"] == "s"));
+    let kept = &run(&api, &id).await["comparison"]["rows"][0]["cells"];
+    let kept = kept
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|cell| cell["metric"] == "time")
+        .unwrap();
+    let live: Vec<&Value> = times.iter().map(|sample| &sample["sample"]).collect();
+    assert_eq!(json!(live), kept["samples"], "what was seen live is what is kept");
+
+    // A page that comes later starts with what there is; who may not see it gets no part of it.
+    let waiting = start(&api, &endless()).await;
+    let mut late = Feed::follow(&api, None).await;
+    let (_, _, snapshot) = late.next().await;
+    let ids: Vec<&str> = snapshot["bench"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, [waiting.as_str(), id.as_str()]);
+    let (_, _, hers_now) = Feed::follow(&ann, None).await.next().await;
+    assert_eq!(hers_now["bench"], json!([]));
+    server.stop().await;
+    assert!(!hers.ended().await.contains("event: bench"));
 }

@@ -45,6 +45,22 @@ async fn upload(api: &Api, query: &str, bytes: &str) -> reqwest::Response {
         .unwrap()
 }
 
+/// A whole run on a quiet machine as own JSON: `base` is about a second, `slow` the same with other code.
+fn quiet_run(exported: &str, seconds: f64) -> String {
+    let mut file: Value = serde_json::from_str(exported).unwrap();
+    let run = &mut file["run"];
+    run["quick"] = false.into();
+    run["permalink"] = Value::Null;
+    run["parameters"]["quiet"] = "yes".into();
+    run["parameters"]["complete"] = "yes".into();
+    for cell in run["rows"][0]["cells"].as_array_mut().unwrap() {
+        let values = (0..8).flat_map(|n| [10.0 + f64::from(n) * 0.01, seconds + f64::from(n) * 0.001]);
+        cell["samples"]["order"] = "BA".repeat(8).into();
+        cell["samples"]["values"] = values.collect();
+    }
+    file.to_string()
+}
+
 fn hyperfine(times: &str) -> String {
     format!(
         r#"{{"results": [{{"command": "sleep 0.1", "mean": 0.1, "stddev": 0.0, "median": 0.1, "user": 0.001, "system": 0.002,
@@ -364,5 +380,103 @@ async fn people_say_what_they_know_and_take_it_back() {
     let reply = stacks("no stacks\n", "kind=flame-graph&name=x").await;
     api.problem(reply, StatusCode::UNPROCESSABLE_ENTITY, "invalid-stacks")
         .await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worse_run_raises_an_alert_and_people_decide_about_it() {
+    let ground = Ground::new();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let hook = format!(
+        "bench_webhook = \"http://{}/hook\"\n",
+        listener.local_addr().unwrap()
+    );
+    std::fs::write(ground.path("state/etc/fleethold.toml"), hook).unwrap();
+    let (server, api) = ready(&ground).await;
+    let id = measured(&api, 1).await;
+    let exported = api
+        .get(&format!("/api/v1/bench/runs/{id}/export?format=json"))
+        .await
+        .text()
+        .await
+        .unwrap();
+    for (name, seconds) in [("good.json", 1.0), ("bad.json", 1.5)] {
+        let reply = upload(&api, &format!("name={name}"), &quiet_run(&exported, seconds)).await;
+        assert_eq!(reply.status(), StatusCode::CREATED);
+    }
+    let alerts = eventually("an alert", || async {
+        let alerts = api.json("/api/v1/bench/alerts?state=open").await;
+        (!alerts["items"].as_array().unwrap().is_empty()).then_some(alerts)
+    })
+    .await;
+    let alert = &alerts["items"][0];
+    assert_eq!(alert["series"]["workload"], "tiny");
+    let ratio = alert["ratio"].as_f64().unwrap();
+    assert!((1.4..1.6).contains(&ratio), "{alert}");
+    let told = tokio::time::timeout(support::DEADLINE, listener.accept()).await;
+    assert!(told.unwrap().is_ok(), "the webhook is told");
+
+    let path = format!("/api/v1/bench/alerts/{}", alert["id"]);
+    for state in ["acknowledged", "open", "muted"] {
+        let reply = api.post(&path, &json!({"state": state, "reason": "known"})).await;
+        assert_eq!(reply.status(), StatusCode::OK, "{state}");
+        let changed: Value = reply.json().await.unwrap();
+        assert_eq!(
+            (&changed["state"], &changed["changed_by"]),
+            (&json!(state), &json!("admin@pbs"))
+        );
+    }
+    let muted = api.json("/api/v1/bench/alerts?state=muted").await;
+    assert_eq!(muted["items"][0]["id"], alert["id"]);
+    drop(listener);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_measured_without_a_database_arrives_when_there_is_one() {
+    let ground = Ground::new();
+    let server = ground.serve().await;
+    let api = server.client().await;
+    let body = json!({"workload": "tiny", "quick": true, "samples": 1000, "seed": 3});
+    let reply = api.post("/api/v1/bench/runs", &body).await;
+    let run: Value = reply.json().await.unwrap();
+    let id = run["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/bench/runs/{id}");
+    eventually("a sample", || async {
+        let detail = api.json(&path).await;
+        detail["comparison"]["rows"][0]["cells"][0]["samples_total"].as_u64()
+    })
+    .await;
+    let list = api.json("/api/v1/bench/runs").await;
+    assert_eq!(list["items"][0]["id"], id.as_str());
+    let reply = api
+        .get(&format!(
+            "/api/v1/bench/compare?before={id}&after={}",
+            uuid::Uuid::nil()
+        ))
+        .await;
+    api.problem(reply, StatusCode::SERVICE_UNAVAILABLE, "database-away")
+        .await;
+    let reply = upload(&api, "name=a.json", &hyperfine("0.1")).await;
+    api.problem(reply, StatusCode::SERVICE_UNAVAILABLE, "database-away")
+        .await;
+    // The end of the server interrupts it; what it has is on disk.
+    server.stop().await;
+    let waiting = ground.path(&format!("state/bench/outbox/{id}.json"));
+    assert!(waiting.exists());
+
+    let (server, api) = ready(&ground).await;
+    let kept = eventually("the run in the database", || async {
+        let reply = api.get(&path).await;
+        let found = reply.status() == StatusCode::OK;
+        let detail: Value = reply.json().await.unwrap();
+        found.then_some(detail)
+    })
+    .await;
+    assert_eq!(kept["run"]["state"], "partial");
+    assert_eq!(kept["run"]["seed"], 3);
+    eventually("an empty outbox", || async { (!waiting.exists()).then_some(()) }).await;
+    let list = api.json("/api/v1/bench/runs").await;
+    assert_eq!(list["items"].as_array().unwrap().len(), 1, "once");
     server.stop().await;
 }

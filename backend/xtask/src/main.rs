@@ -11,6 +11,7 @@
     reason = "a command line tool speaks on its standard streams"
 )]
 
+mod bench;
 mod clock;
 mod demo;
 mod golden;
@@ -58,6 +59,8 @@ enum Command {
     Run(demo::RunArgs),
     /// Everything CI checks, closing with one line `N passed, N failed`
     Test(test::TestArgs),
+    /// The quick set of all workloads, this tree against the last tagged revision
+    Bench(bench::BenchArgs),
     /// The rules no compiler knows: crate edges, migration pairs, file lengths, left-over notes
     Tidy,
     /// Unpack the golden datastores of fixtures/golden.tar.zst into a directory
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Build => demo::build(&repo).map(|binary| println!("built {}", binary.display())),
         Command::Run(args) => demo::run(&repo, &args),
         Command::Test(args) => test::run(&repo, &args),
+        Command::Bench(args) => bench::bench(&repo, &args),
         Command::Tidy => tidy::run(&repo),
         Command::Golden { dir } => golden::unpack(&repo, &dir),
         Command::Install(args) => install::run(&repo, &args),

@@ -123,6 +123,12 @@ fn measure<L: Lookup>(lookup: &L, shape: &Shape) -> Result<Measured, BenchError>
     if let Some(cpu) = used.value("cpu") {
         measured.add("cpu", Unit::CpuSeconds, cpu / whole_runs);
     }
+    for (metric, figure) in used.iter() {
+        if matches!(metric, "cycles" | "instructions") {
+            measured.add(metric, figure.unit, figure.value / whole_runs);
+        }
+    }
+    measured.copy_notes(&used);
     measured.add("lookup", Unit::Nanoseconds, per_lookup * 1e9);
     if let Some(io) = io {
         measured.add("read_bytes", Unit::Bytes, io.read_bytes as f64 / lookups);

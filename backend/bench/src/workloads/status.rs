@@ -51,7 +51,7 @@ struct Shape {
 
 pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     let shape = shape(request)?;
-    let server = Server::start(&request.data, shape.stores, shape.lookup)?;
+    let server = Server::start(&request.data, shape.stores, shape.lookup, request.flamegraph)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -76,7 +76,15 @@ pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
         load::until_all_are_scanned(&target, &session, shape.stores).await?;
         load.run(&target, &session, &server).await
     })?;
-    figures(&done, &shape, &server)
+    let mut measured = figures(&done, &shape, &server);
+    measured.note(
+        "counters",
+        "not available: the server is another process; its CPU time is counted",
+    );
+    if request.flamegraph {
+        measured.stacks = server.stacks()?;
+    }
+    Ok(measured)
 }
 
 fn shape(request: &SampleRequest) -> Result<Shape, BenchError> {
@@ -126,7 +134,7 @@ fn shape(request: &SampleRequest) -> Result<Shape, BenchError> {
     Ok(shape)
 }
 
-fn figures(done: &Loop, shape: &Shape, server: &Server) -> Result<Measured, BenchError> {
+fn figures(done: &Loop, shape: &Shape, server: &Server) -> Measured {
     let requests = done.latencies.len() as f64;
     let mut measured = Measured::default();
     measured.add(
@@ -165,7 +173,7 @@ fn figures(done: &Loop, shape: &Shape, server: &Server) -> Result<Measured, Benc
     if let Some(bytes) = server.rss_peak_bytes() {
         measured.add("rss_peak", Unit::Mebibytes, bytes as f64 / f64::from(1 << 20));
     }
-    Ok(measured)
+    measured
 }
 
 fn wrong(request: &SampleRequest, name: &str, expected: &'static str, found: &str) -> BenchError {

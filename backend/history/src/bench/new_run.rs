@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::import::{Content, Format, Imported, ImportedSeries};
-use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::matrix::{Matrix, Version};
 use fleethold_bench_model::sample::Side;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -31,6 +31,25 @@ pub struct Revision {
     pub dirty: bool,
     /// The commit before it.
     pub parent: Option<String>,
+}
+
+impl Revision {
+    /// The build that measured one side of a matrix, when it knew its commit.
+    pub fn of_version(version: &Version) -> Option<Self> {
+        let fact = |name: &str| version.environment.get(name);
+        Some(Self {
+            repository: "fleethold".to_owned(),
+            commit: fact("revision")?.clone(),
+            dirty: fact("dirty").is_some_and(|dirty| dirty == "yes"),
+            parent: None,
+        })
+    }
+
+    /// The builds of both sides; that of the before side only when it is another one.
+    pub fn of_sides(matrix: &Matrix) -> (Option<Self>, Option<Self>) {
+        let (before, after) = (Self::of_version(&matrix.before), Self::of_version(&matrix.after));
+        (before.filter(|before| after.as_ref() != Some(before)), after)
+    }
 }
 
 /// How busy the machine was with other things; shares of 0 to 1.
@@ -247,6 +266,9 @@ impl NewBenchRun {
                 check_text("revision", text, MAX_TEXT)?;
             }
         }
+        for fact in meta.machine.iter().flat_map(|machine| machine.facts.values()) {
+            check_text("fact of the machine", fact, MAX_TEXT)?;
+        }
         match &self.content {
             NewContent::Matrix(matrix) => matrix.validate()?,
             NewContent::Series(list) => {
@@ -275,7 +297,8 @@ impl BenchMeta {
         self.workload.name.clone_from(&matrix.workload);
         self.workload.data_sha256.clone_from(&matrix.data_sha256);
         self.machine = BenchMachine::of_version(&matrix.after);
-        self.cold = parameter("cold") == Some("yes");
+        (self.before, self.after) = Revision::of_sides(matrix);
+        self.cold = parameter("cache") == Some("cold");
         self.quick = matrix.quick;
         self.complete = parameter("complete") != Some("no");
         self.seed = parameter("seed").and_then(|seed| seed.parse().ok());

@@ -32,7 +32,8 @@ const MAX_PENDING: i64 = 1000;
 struct Candidate {
     series: i64,
     better: Direction,
-    against: Uuid,
+    /// Nothing is comparable without it.
+    against: Option<Uuid>,
     standing: Option<(i64, AlertState)>,
 }
 
@@ -113,9 +114,36 @@ impl Database {
         records.into_iter().map(AlertRecord::read).collect()
     }
 
-    /// The judged after series of a run that has something to be compared with; and standing alerts that cannot be
-    /// decided any more, since a level shift was marked after what they were measured against, or its samples went.
+    /// The judged after series of a run, each with what it is compared with; and standing alerts that cannot be decided
+    /// any more, since a level shift was marked after what they were measured against, or its samples went. Their
+    /// series are compared with what is newest.
     async fn candidates(&self, pool: &PgPool, id: Uuid) -> Result<(Vec<Candidate>, Vec<i64>), HistoryError> {
+        let (mut candidates, mut again, mut overtaken) = (Vec::new(), Vec::new(), Vec::new());
+        for one in self.baselines(pool, id, None).await? {
+            match (one.against, one.standing) {
+                (Some(_), _) => candidates.push(one),
+                (None, Some((alert, _))) => {
+                    overtaken.push(alert);
+                    again.push(one.series);
+                }
+                (None, None) => {}
+            }
+        }
+        if !again.is_empty() {
+            let newest = self.baselines(pool, id, Some(&again)).await?;
+            candidates.extend(newest.into_iter().filter(|one| one.against.is_some()));
+        }
+        Ok((candidates, overtaken))
+    }
+
+    /// The judged after series of a run with their baselines: what the standing alert was measured against, or the
+    /// newest comparable run. With `again` only these series, as if no alert stood.
+    async fn baselines(
+        &self,
+        pool: &PgPool,
+        id: Uuid,
+        again: Option<&[i64]>,
+    ) -> Result<Vec<Candidate>, HistoryError> {
         let query = sqlx::query!(
             r#"WITH marked AS (
                    SELECT said.series, said.run, said.kind, point.measured_at
@@ -138,14 +166,21 @@ impl Database {
                            AND (later.measured_at, later.run) > (point.measured_at, point.run)
                            AND run.complete AND run.quiet
                      )
-               ), comparable AS (
-                   SELECT mine.series, earlier.run, earlier.measured_at
-                   FROM mine
-                   JOIN bench_summary AS earlier ON earlier.series = mine.series
-                     AND (earlier.measured_at, earlier.run) < (mine.measured_at, mine.run)
+               )
+               SELECT mine.series AS "series!", mine.better AS "better!",
+                   alert.id AS "alert?", alert.state AS "state?", baseline.run AS "against?"
+               FROM mine
+               LEFT JOIN bench_alert AS alert
+                   ON alert.series = mine.series AND alert.state <> 'gone' AND $2::bigint[] IS NULL
+               LEFT JOIN LATERAL (
+                   SELECT earlier.run
+                   FROM bench_summary AS earlier
                    JOIN bench_run AS run ON run.id = earlier.run
                    JOIN bench_workload AS workload ON workload.id = run.workload
-                   WHERE run.complete AND run.quiet AND NOT run.quick AND run.rolled_up_at IS NULL
+                   WHERE earlier.series = mine.series
+                     AND (earlier.measured_at, earlier.run) < (mine.measured_at, mine.run)
+                     AND (alert.against IS NULL OR earlier.run = alert.against)
+                     AND run.complete AND run.quiet AND NOT run.quick AND run.rolled_up_at IS NULL
                      AND workload.data_sha256 = (
                          SELECT own.data_sha256 FROM bench_workload AS own
                          JOIN bench_run ON bench_run.workload = own.id WHERE bench_run.id = $1
@@ -158,46 +193,40 @@ impl Database {
                                AND (marked.measured_at, marked.run) > (earlier.measured_at, earlier.run)
                                AND (marked.measured_at, marked.run) <= (mine.measured_at, mine.run))
                      )
-               )
-               SELECT mine.series AS "series!", mine.better AS "better!",
-                   alert.id AS "alert?", alert.state AS "state?",
-                   (SELECT run FROM comparable WHERE comparable.series = mine.series AND run = alert.against)
-                       AS "against?",
-                   (SELECT run FROM comparable WHERE comparable.series = mine.series
-                    ORDER BY measured_at DESC, run DESC LIMIT 1) AS "newest?"
-               FROM mine
-               LEFT JOIN bench_alert AS alert ON alert.series = mine.series AND alert.state <> 'gone'
+                   ORDER BY earlier.measured_at DESC, earlier.run DESC
+                   LIMIT 1
+               ) AS baseline ON true
+               WHERE $2::bigint[] IS NULL OR mine.series = ANY($2)
                ORDER BY mine.series"#,
-            id
+            id,
+            again
         );
         let records = self.bounded("find baselines", query.fetch_all(pool)).await?;
-        let (mut candidates, mut overtaken) = (Vec::new(), Vec::new());
-        for record in records {
-            let standing = match record.alert.zip(record.state) {
-                Some((alert, word)) => {
-                    let state = AlertState::from_word(&word);
-                    Some((alert, stored_word("bench_alert", alert, "state", &word, state)?))
-                }
-                None => None,
-            };
-            let (against, standing) = match (standing, record.against) {
-                (Some(_), Some(against)) => (Some(against), standing),
-                (Some((alert, _)), None) => {
-                    overtaken.push(alert);
-                    (record.newest, None)
-                }
-                (None, _) => (record.newest, None),
-            };
-            let better = record.better.parse().ok();
-            let better = stored_word("bench_series", record.series, "better", &record.better, better)?;
-            candidates.extend(against.map(|against| Candidate {
-                series: record.series,
-                better,
+        let candidate = |record| {
+            let (series, better, alert, against): (i64, String, Option<(i64, String)>, Option<Uuid>) = record;
+            let standing = alert.map(|(alert, word)| {
+                let state = AlertState::from_word(&word);
+                Ok::<_, HistoryError>((alert, stored_word("bench_alert", alert, "state", &word, state)?))
+            });
+            Ok(Candidate {
+                series,
+                better: stored_word("bench_series", series, "better", &better, better.parse().ok())?,
                 against,
-                standing,
-            }));
-        }
-        Ok((candidates, overtaken))
+                standing: standing.transpose()?,
+            })
+        };
+        records
+            .into_iter()
+            .map(|record| {
+                (
+                    record.series,
+                    record.better,
+                    record.alert.zip(record.state),
+                    record.against,
+                )
+            })
+            .map(candidate)
+            .collect()
     }
 
     /// What each comparison says, corrected over all of them.
@@ -215,9 +244,9 @@ impl Database {
             .await?;
         let mut now = self.numbers(pool, id, all).await?;
         let mut then: BTreeMap<i64, Vec<(i32, f64)>> = BTreeMap::new();
-        let baselines: BTreeSet<Uuid> = candidates.iter().map(|one| one.against).collect();
+        let baselines: BTreeSet<Uuid> = candidates.iter().filter_map(|one| one.against).collect();
         for run in baselines {
-            let of_run = candidates.iter().filter(|one| one.against == run);
+            let of_run = candidates.iter().filter(|one| one.against == Some(run));
             let series = of_run.map(|one| one.series).collect();
             then.extend(self.numbers(pool, run, series).await?);
         }

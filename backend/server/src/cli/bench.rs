@@ -1,5 +1,6 @@
 //! `fleethold bench`: every claim of speed is a workload that anyone can run again.
 
+mod against;
 mod compare;
 mod database;
 mod export;

@@ -45,7 +45,7 @@ use exit::{CliResult, Exit, Failure};
 #[derive(Parser)]
 #[command(
     name = "fleethold",
-    version,
+    version = crate::build::VERSION.as_str(),
     propagate_version = true,
     after_help = "\
 Examples:

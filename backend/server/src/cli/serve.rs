@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use fleethold_bench::profile::Profile;
 use fleethold_bench::server_state;
 
 use super::exit::{CliResult, Exit, Failure};
@@ -33,6 +34,9 @@ pub(super) struct ServeArgs {
     /// How datastores are found, for servers that `bench` starts; refused on any state but theirs
     #[arg(long, value_name = "HOW", hide = true)]
     bench_lookup: Option<BenchLookup>,
+    /// Write the folded stacks of the server's life to this file at its end
+    #[arg(long, value_name = "FILE", hide = true, requires = "bench_lookup")]
+    bench_stacks: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -51,6 +55,10 @@ pub(super) fn run(settings: Settings, args: ServeArgs) -> CliResult {
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
             .context("asking to end with the benchmark")?;
     }
+    let profile = match &args.bench_stacks {
+        Some(_) => Some(Profile::start()?),
+        None => None,
+    };
     crate::serve::start(
         settings,
         ServeOptions {
@@ -60,5 +68,9 @@ pub(super) fn run(settings: Settings, args: ServeArgs) -> CliResult {
             reparse: matches!(args.bench_lookup, Some(BenchLookup::Reparse)),
         },
     )?;
+    if let (Some(profile), Some(path)) = (profile, &args.bench_stacks) {
+        std::fs::write(path, profile.finish()?.to_string())
+            .with_context(|| format!("writing {}", path.display()))?;
+    }
     Ok(Exit::Done)
 }

@@ -212,3 +212,59 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert_eq!(matrix["parameters"]["complete"], "no");
     assert!(!matrix["rows"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn the_machine_is_described_with_its_noise_and_this_build() {
+    let world = World::new();
+    let machine = world.run(&["bench", "machine", "--json"]).ok().json();
+    assert!(!machine["class"].as_str().unwrap().is_empty());
+    let facts = &machine["facts"];
+    for fact in ["cores", "kernel", "noise", "fleethold"] {
+        assert!(facts[fact].is_string(), "{fact} in {machine}");
+    }
+    let version = world.run(&["--version"]).ok();
+    if let Some(revision) = facts["revision"].as_str() {
+        assert!(version.out().contains(&revision[..12]), "{}", version.out());
+    }
+    assert!(
+        world
+            .run(&["bench", "machine"])
+            .ok()
+            .out()
+            .contains("noise: cpu ")
+    );
+}
+
+#[test]
+fn two_builds_are_compared_in_one_run() {
+    let world = World::new();
+    let file = workload(&world, &image_sha256(&world), "");
+    let binary = env!("CARGO_BIN_EXE_fleethold");
+    let args = [
+        "bench",
+        "run",
+        &file,
+        "--quick",
+        "--samples",
+        "1",
+        "--warm-up",
+        "0",
+        "--against",
+        binary,
+        "--out",
+        "two.json",
+    ];
+    world.run(&args).ok();
+    let kept: Value = serde_json::from_slice(&std::fs::read(world.path("two.json")).unwrap()).unwrap();
+    let run = &kept["run"];
+    assert_eq!(run["parameters"]["compared"], "the after code of two builds");
+    // The same build twice: the same label and revision on both sides.
+    assert_eq!(run["before"], run["after"]);
+    let values = run["rows"][0]["cells"][0]["samples"]["values"]
+        .as_array()
+        .unwrap();
+    assert_eq!(values.len(), 2);
+
+    let other = ["bench", "run", &file, "--quick", "--against", "/bin/false"];
+    world.run(&other).fails(5, &["/bin/false"]);
+}

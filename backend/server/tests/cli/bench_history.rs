@@ -157,7 +157,10 @@ fn what_cannot_be_read_stores_nothing_and_names_the_file() {
     let world = World::new();
     let _cluster = Cluster::start(&world);
     world.write("good.json", run_json(8.0, "old"));
-    world.write("bad.json", run_json(8.0, "old").replace("10.01,", "-1,"));
+    world.write(
+        "bad.json",
+        run_json(8.0, "old").replace("\"values\": [", "\"values\": [-"),
+    );
     let refused = world.run(&["bench", "import", "good.json", "bad.json"]).ends(1);
     assert!(refused.stderr.contains("bad.json"), "{refused:?}");
     let listed = world.run(&["bench", "history", "--json"]).ok();

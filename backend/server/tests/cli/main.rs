@@ -9,6 +9,7 @@
 
 mod admin;
 mod bench;
+mod bench_cold;
 mod bench_history;
 mod bench_status;
 mod check;

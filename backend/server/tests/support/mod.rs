@@ -1,6 +1,8 @@
 //! A real server on the golden stores, in this process, and a client that is signed in.
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod feed;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;

@@ -32,6 +32,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 const NO_DATABASE: &str = "postgres://nobody@127.0.0.1:1/nothing";
 /// What the fixture wrote about its stores.
 const FLEET_FILE: &str = "fleet.json";
+/// Where a server that takes stacks leaves them.
+const STACKS_FILE: &str = "stacks.folded";
 pub(super) const USER: &str = "bench@pbs";
 pub(super) const TOKEN: &str = "bench@pbs!load";
 
@@ -54,7 +56,12 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts one over the first `count` stores of the fleet in `fleet`. Blocks until it answers.
-    pub(super) fn start(fleet: &Path, count: usize, lookup: ServerLookup) -> Result<Self, BenchError> {
+    pub(super) fn start(
+        fleet: &Path,
+        count: usize,
+        lookup: ServerLookup,
+        stacks: bool,
+    ) -> Result<Self, BenchError> {
         let parent = fleet.parent().unwrap_or(fleet).join("servers");
         let state = ServerState::make(&parent)?;
         let stores = stores_of(fleet, count)?;
@@ -67,7 +74,7 @@ impl Server {
         let log = state.dir().join("log");
         let binary = std::env::current_exe().map_err(failed)?;
         let child = Command::new(&binary)
-            .args(arguments(state.dir(), lookup))
+            .args(arguments(state.dir(), lookup, stacks))
             // Nobody's settings but ours.
             .env_clear()
             .stdin(Stdio::null())
@@ -137,12 +144,22 @@ impl Server {
         crate::usage::peak_rss_bytes(&self.child.id().to_string())
     }
 
+    /// Ends it, and returns the folded stacks that it writes then: of its whole life, its start included.
+    pub(super) fn stacks(mut self) -> Result<String, BenchError> {
+        self.end()?;
+        let path = self.state.dir().join(STACKS_FILE);
+        std::fs::read_to_string(&path).map_err(io(&path))
+    }
+
     fn pid(&self) -> Result<Pid, BenchError> {
         i32::try_from(self.child.id()).map(Pid::from_raw).map_err(failed)
     }
 
     /// As a user would end it; by force when it does not listen.
     fn end(&mut self) -> Result<(), BenchError> {
+        if self.child.try_wait().map_err(failed)?.is_some() {
+            return Ok(());
+        }
         kill(self.pid()?, Signal::SIGTERM).map_err(failed)?;
         let start = clock::now();
         while clock::since(start) < END {
@@ -165,13 +182,13 @@ impl Drop for Server {
     }
 }
 
-fn arguments(state: &Path, lookup: ServerLookup) -> Vec<String> {
+fn arguments(state: &Path, lookup: ServerLookup, stacks: bool) -> Vec<String> {
     let inside = |name: &str| state.join(name).to_string_lossy().into_owned();
     let lookup = match lookup {
         ServerLookup::Cached => "cached",
         ServerLookup::Reparse => "reparse",
     };
-    [
+    let mut arguments: Vec<String> = [
         "serve",
         "--listen",
         "127.0.0.1:0",
@@ -191,7 +208,11 @@ fn arguments(state: &Path, lookup: ServerLookup) -> Vec<String> {
         &inside("ready.json"),
     ]
     .map(str::to_owned)
-    .into()
+    .into();
+    if stacks {
+        arguments.extend(["--bench-stacks".to_owned(), inside(STACKS_FILE)]);
+    }
+    arguments
 }
 
 /// The first `count` stores that can be asked, by name.

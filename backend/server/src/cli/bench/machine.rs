@@ -1,4 +1,4 @@
-//! `fleethold bench machine`: what a run measured here would say about the machine.
+//! `fleethold bench machine`: what a run on this machine will say about it, and how evenly it works.
 
 use clap::Args;
 use fleethold_bench::environment::Environment;
@@ -9,9 +9,10 @@ use super::super::exit::{CliResult, Exit};
 use super::super::output;
 use crate::settings::Settings;
 
-/// Describe this machine as runs keep it: its class, its fingerprint, its facts
+/// Describe this machine as runs do, with its fingerprint and the spread of equal work
 ///
-/// Runs are compared within a class; the fingerprint tells one exact set-up from another.
+/// Runs of machines of another class are not compared unless asked for; the fingerprint tells one exact set-up from
+/// another.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -24,8 +25,8 @@ pub(in crate::cli) struct MachineArgs {
 }
 
 pub(super) fn run(settings: &Settings, args: &MachineArgs) -> CliResult {
-    let environment = Environment::detect(&settings.state_dir.join("bench"), &crate::build::this());
-    let machine = BenchMachine::new(environment.machine_class, environment.facts);
+    let found = Environment::detect(&settings.state_dir.join("bench"), &crate::build::this()).probed();
+    let machine = BenchMachine::new(found.machine_class, found.facts);
     if args.json {
         output::json(&json!({
             "class": machine.class,
@@ -34,10 +35,10 @@ pub(super) fn run(settings: &Settings, args: &MachineArgs) -> CliResult {
         }))?;
         return Ok(Exit::Done);
     }
-    output::line(&format!("class        {}", machine.class))?;
-    output::line(&format!("fingerprint  {}", machine.fingerprint))?;
+    output::line(&format!("class: {}", machine.class))?;
+    output::line(&format!("fingerprint: {}", machine.fingerprint))?;
     for (name, value) in &machine.facts {
-        output::line(&format!("  {name:<18} {value}"))?;
+        output::line(&format!("{name}: {value}"))?;
     }
     Ok(Exit::Done)
 }

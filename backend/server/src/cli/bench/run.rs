@@ -12,6 +12,8 @@ use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProg
 use fleethold_bench::worker::Workers;
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::flame::Folded;
+use fleethold_bench_model::sample::Side;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
 use tokio_util::sync::CancellationToken;
@@ -21,9 +23,11 @@ use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
+use super::against::Older;
 use super::database::HistoryFlags;
 use super::store::{self, About};
 use crate::clock;
+use crate::services::bench::lock::{self, MeasureLock};
 use crate::settings::Settings;
 
 /// Measure one workload, before and after interleaved in random order
@@ -35,6 +39,7 @@ Examples:
   fleethold bench run restore
   fleethold bench run lookup --quick --check
   fleethold bench run ./mine.toml --samples 12 --seed 7
+  fleethold bench run status --against ../old/fleethold
 
 The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
@@ -55,6 +60,18 @@ pub(in crate::cli) struct RunArgs {
     /// Seed of the order [default: drawn]
     #[arg(long)]
     seed: Option<u64>,
+    /// Empty the page cache of the data before each sample
+    #[arg(long)]
+    cold: bool,
+    /// In a cold run empty all caches of the machine; needs root
+    #[arg(long, requires = "cold")]
+    drop_caches: bool,
+    /// Keep the stacks of each side as NAME.before.folded and NAME.after.folded, beside --out or here
+    #[arg(long)]
+    flamegraph: bool,
+    /// Compare this build with another one, at this path, instead of with the older idea
+    #[arg(long, value_name = "BINARY", conflicts_with = "check")]
+    against: Option<PathBuf>,
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -92,7 +109,7 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
-    let (definition, text) = match Definition::load(&args.workload) {
+    let (mut definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
             return Err(Failure::usage(error.to_string()));
@@ -103,6 +120,9 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let options = RunOptions {
         samples: args.samples.map_or(0, usize::from),
         warm_up: usize::from(args.warm_up),
+        cold: args.cold,
+        drop_caches: args.drop_caches,
+        flamegraph: args.flamegraph,
         ..RunOptions::new(
             args.quick,
             args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
@@ -113,7 +133,12 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         .data_dir
         .clone()
         .unwrap_or_else(|| settings.state_dir.join("bench"));
-    let workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let mut workers = Workers::new(std::env::current_exe().context("finding this binary")?);
+    let older = args.against.as_deref().map(Older::ask).transpose()?;
+    if let Some(older) = &older {
+        workers = workers.against(older.binary.clone());
+        older.name_sides(&mut definition);
+    }
     let cancel = CancellationToken::new();
     let bar = bar();
     let show = |event: &RunEvent| match event {
@@ -124,14 +149,20 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let measured = options::runtime()?.block_on(async {
         archive::cancel_on_signals(&cancel)?;
         let build = crate::build::this();
+        let Some(_lock) = wait_for_turn(settings, &definition.name, &cancel).await? else {
+            return Ok(Err(BenchError::Cancelled));
+        };
         anyhow::Ok(measure::measure(&definition, &options, &root, &build, &workers, &show, &cancel).await)
     })?;
     bar.finish_and_clear();
-    let outcome = match measured {
+    let mut outcome = match measured {
         // Nothing was measured, so nothing is kept.
         Err(BenchError::Cancelled) => return Ok(Exit::Cancelled),
         measured => measured?,
     };
+    if let Some(older) = &older {
+        older.note(&mut outcome.matrix);
+    }
     output::note(&format!(
         "{}{}: {fields} fields, {} + {} samples each, seed {}, data {}",
         definition.name,
@@ -158,6 +189,33 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     stored.map(|()| exit)
 }
 
+/// Waits until nothing else measures on this machine: a server does, too. `None`: cancelled.
+async fn wait_for_turn(
+    settings: &Settings,
+    workload: &str,
+    cancel: &CancellationToken,
+) -> anyhow::Result<Option<MeasureLock>> {
+    let dir = settings.state_dir.join("bench");
+    let note = format!("{workload} of the command line");
+    let mut told = String::new();
+    loop {
+        let (dir, note) = (dir.clone(), note.clone());
+        let taken = tokio::task::spawn_blocking(move || lock::try_take(&dir, &note)).await?;
+        match taken.context("taking the lock of the machine")? {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(holder) if holder != told => {
+                output::note(&format!("waiting: {holder} measures on this machine"));
+                told = holder;
+            }
+            Err(_) => {}
+        }
+        tokio::select! {
+            () = cancel.cancelled() => return Ok(None),
+            () = tokio::time::sleep(lock::POLL) => {}
+        }
+    }
+}
+
 /// Writes the run to its file and to stdout.
 fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
     let matrix = &outcome.matrix;
@@ -169,11 +227,33 @@ fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
         std::fs::write(path, text(ExportFormat::Json)?)
             .with_context(|| format!("writing {}", path.display()))?;
     }
+    if args.flamegraph {
+        keep_stacks(args, outcome)?;
+    }
     if args.json {
         return output::json(matrix);
     }
     for line in text(ExportFormat::Mail)?.lines() {
         output::line(line)?;
+    }
+    Ok(())
+}
+
+/// Writes the stacks of each side, those of all fields together.
+fn keep_stacks(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
+    let name = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(&outcome.matrix.workload));
+    for side in Side::BOTH {
+        let mut all = Folded::default();
+        let stacks = &outcome.measurements.attachments;
+        for one in stacks.iter().filter(|one| one.side == side) {
+            all.merge(&one.folded);
+        }
+        let path = name.with_extension(format!("{side}.folded"));
+        std::fs::write(&path, all.to_string()).with_context(|| format!("writing {}", path.display()))?;
+        output::note(&format!("{} stacks in {}", all.total(), path.display()));
     }
     Ok(())
 }

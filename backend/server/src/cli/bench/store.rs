@@ -58,6 +58,7 @@ pub(super) fn keep(settings: &Settings, about: &About<'_>, outcome: &Outcome) ->
 
 fn new_run(about: &About<'_>, outcome: &Outcome) -> NewBenchRun {
     let (options, measured, build) = (&outcome.options, &outcome.measurements, crate::build::this());
+    let (before, after) = Revision::of_sides(&outcome.matrix);
     let meta = BenchMeta {
         id: Uuid::now_v7(),
         source: "run".to_owned(),
@@ -70,13 +71,8 @@ fn new_run(about: &About<'_>, outcome: &Outcome) -> NewBenchRun {
             data_sha256: outcome.data.sha256.clone(),
             text: about.text.to_owned(),
         },
-        before: None,
-        after: build.revision.map(|commit| Revision {
-            repository: "fleethold".to_owned(),
-            commit,
-            dirty: build.dirty,
-            parent: None,
-        }),
+        before,
+        after,
         machine: Some(BenchMachine::new(
             outcome.environment.machine_class.clone(),
             outcome.environment.facts.clone(),

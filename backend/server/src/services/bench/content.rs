@@ -1,5 +1,6 @@
 //! The numbers of a run, wherever they are.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -115,6 +116,7 @@ pub fn measured(lab: &Lab, cell: &BenchCell) -> Option<(Matrix, Option<LoadRepor
             quiet: false,
         },
         attachments: Vec::new(),
+        notes: BTreeMap::new(),
     };
     let data = DataSet {
         dir: PathBuf::new(),

@@ -1,5 +1,7 @@
 //! Floors of a run as the API shows them.
 
+use std::collections::BTreeMap;
+
 use fleethold_api_types::bench::{FloorReport, FloorState};
 use fleethold_bench::definition::{Definition, FloorOf};
 use fleethold_bench::floors::{FloorOutcome, FloorResult, check};
@@ -39,6 +41,7 @@ pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> 
         complete: true,
         load,
         attachments: Vec::new(),
+        notes: BTreeMap::new(),
     };
     of_measurements(definition, &measured)
 }
@@ -78,8 +81,6 @@ fn report(workload: &str, result: &FloorResult) -> FloorReport {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use fleethold_bench::data::DataSet;
     use fleethold_bench::environment::Environment;
     use fleethold_bench::record;
@@ -108,6 +109,7 @@ mod tests {
             complete: true,
             load,
             attachments: Vec::new(),
+            notes: BTreeMap::new(),
         };
         let data = DataSet {
             dir: "data".into(),

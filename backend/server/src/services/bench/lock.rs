@@ -5,9 +5,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
+/// How often a lock that another process holds is looked at.
+pub const POLL: Duration = Duration::from_millis(250);
 /// Longest note taken from the holder, in bytes.
 const MAX_NOTE: u64 = 200;
 

@@ -15,9 +15,6 @@ use super::lock::{self, MeasureLock};
 use super::table::BenchCell;
 use crate::clock;
 
-/// How often a lock that another process holds is looked at.
-const LOCK_POLL: Duration = Duration::from_millis(250);
-
 /// How a run ended.
 enum End {
     /// With this.
@@ -87,7 +84,7 @@ async fn take_lock(lab: &Lab, cell: &BenchCell) -> Result<MeasureLock, BenchErro
         }
         tokio::select! {
             () = cell.cancel.cancelled() => return Err(BenchError::Cancelled),
-            () = tokio::time::sleep(LOCK_POLL) => {}
+            () = tokio::time::sleep(lock::POLL) => {}
         }
     }
 }
