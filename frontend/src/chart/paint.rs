@@ -38,6 +38,14 @@ type Failure<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 type Painted<DB> = Result<(), Failure<DB>>;
 type Place = (i32, i32);
 
+/// Distance of neighbouring ticks; none on a logarithmic axis.
+fn step(axis: &Axis, ticks: &[f64]) -> f64 {
+    match ticks {
+        [a, b, ..] if !axis.scale.log => b - a,
+        _ => 0.0,
+    }
+}
+
 /// Where the plot lies, in pixels of the backend.
 struct Plane {
     left: f64,
@@ -143,12 +151,14 @@ impl Pen<'_> {
         let ink = (self.colour)("--ink-3");
         let most = ((plane.height / self.px(32.0)) as usize).clamp(2, 8);
         if let Labels::Unit(shown) = &axis.labels {
-            for tick in axis.scale.ticks(most) {
+            let ticks = axis.scale.ticks(most);
+            let step = step(axis, &ticks);
+            for tick in ticks {
                 let (_, y) = plane.at(plane.x.low, tick);
                 let line = [(plane.left, y), (plane.left + plane.width, y)].map(round);
                 area.draw(&PathElement::new(line.to_vec(), rule))?;
                 area.draw_text(
-                    &shown.figure(tick),
+                    &shown.tick(tick, step),
                     &self.font(&ink, HPos::Right, VPos::Center),
                     round((plane.left - self.px(8.0), y)),
                 )?;
@@ -170,12 +180,13 @@ impl Pen<'_> {
         let y = plane.top + plane.height + self.px(5.0);
         let narrow = plane.width < self.px(420.0);
         let labels: Vec<(f64, String)> = match &axis.labels {
-            Labels::Unit(shown) => axis
-                .scale
-                .ticks(((plane.width / self.px(80.0)) as usize).clamp(2, 8))
-                .into_iter()
-                .map(|t| (t, shown.figure(t)))
-                .collect(),
+            Labels::Unit(shown) => {
+                let ticks = axis
+                    .scale
+                    .ticks(((plane.width / self.px(80.0)) as usize).clamp(2, 8));
+                let step = step(axis, &ticks);
+                ticks.into_iter().map(|t| (t, shown.tick(t, step))).collect()
+            }
             Labels::Given(given) => {
                 let roomy = given.len() as f64 * self.px(30.0) < plane.width;
                 given

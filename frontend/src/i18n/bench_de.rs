@@ -51,6 +51,7 @@ pub(super) static DE: BenchTexts = BenchTexts {
     cold: "kalt",
     cold_cache: "kalter Cache",
     cold_note: "Leert den Seitencache vor jedem Messwert. Der Server muss es dürfen.",
+    cold_run: "Kalt",
     commit: "Commit",
     commits: "Commits",
     compare: "Vergleich",

@@ -70,6 +70,7 @@ texts! {
     cold: "cold",
     cold_cache: "cold cache",
     cold_note: "Empties the page cache before each sample. Needs a server that may.",
+    cold_run: "Cold",
     commit: "Commit",
     commits: "Commits",
     compare: "Compare",

@@ -110,6 +110,24 @@ impl Shown {
         figure(value * self.factor)
     }
 
+    /// The label of a tick: as many decimals as the step between ticks needs.
+    pub fn tick(self, value: f64, step: f64) -> String {
+        let step = (step * self.factor).abs();
+        let fits = |decimals: &i32| {
+            let scaled = step * 10f64.powi(*decimals);
+            scaled >= 0.999 && (scaled - scaled.round()).abs() < 1e-6 * scaled.max(1.0)
+        };
+        let value = value * self.factor;
+        match (0..=9).find(fits) {
+            Some(decimals) if value.abs() < 1000.0 && step > 0.0 => {
+                let sign = if value < 0.0 { "−" } else { "" };
+                let decimals = decimals as usize;
+                format!("{sign}{}", decimal(format!("{:.decimals$}", value.abs())))
+            }
+            _ => figure(value),
+        }
+    }
+
     /// Figure and unit: `812 MiB/s`.
     pub fn text(self, value: f64) -> String {
         with_unit(self.figure(value), self.name)
@@ -250,6 +268,17 @@ mod tests {
     fn a_column_has_one_unit() {
         let shown = Shown::of("s", 0.002);
         assert_eq!(shown.pair(0.002, 0.0009), ("2".to_owned(), "0.9 ms".to_owned()));
+    }
+
+    #[test]
+    fn ticks_have_the_decimals_of_their_step() {
+        let plain = Shown::of("s", 1.1);
+        let labels: Vec<String> = [1.0, 1.025, 1.05].iter().map(|v| plain.tick(*v, 0.025)).collect();
+        assert_eq!(labels, ["1.000", "1.025", "1.050"]);
+        assert_eq!(Shown::of("s", 0.002).tick(0.0015, 0.0005), "1.5");
+        assert_eq!(Shown::of("MiB/s", 1e3).tick(1100.0, 100.0), "1,100");
+        assert_eq!(plain.tick(-2.0, 1.0), "−2");
+        assert_eq!(plain.tick(3.0, 0.0), "3");
     }
 
     #[test]

@@ -144,7 +144,7 @@ pub struct Function {
     pub total: f64,
     /// Share of the samples in itself and not in what it calls.
     pub own: f64,
-    /// Its own share now less its own share before.
+    /// Total share now less total share before.
     pub change: Option<f64>,
 }
 
@@ -187,21 +187,27 @@ fn callers(flame: &Flame) -> Vec<Option<usize>> {
 
 /// All functions, those with the largest change or else the largest own share first.
 pub fn functions(flame: &Flame) -> Vec<Function> {
-    // what a frame calls is taken off what it is: its own share, its own change
-    let mut called = vec![(0.0f64, 0.0f64); flame.frames.len()];
-    for (frame, caller) in flame.frames.iter().zip(callers(flame)) {
+    let callers = callers(flame);
+    // what a frame calls is taken off what it is itself
+    let mut called = vec![0.0f64; flame.frames.len()];
+    for (frame, caller) in flame.frames.iter().zip(&callers) {
         if let Some(slot) = caller.and_then(|c| called.get_mut(c)) {
-            slot.0 += frame.width;
-            slot.1 += frame.change.unwrap_or(0.0);
+            *slot += frame.width;
         }
     }
+    let recursive = |at: usize, name: &str| {
+        std::iter::successors(callers.get(at).copied().flatten(), |c| {
+            callers.get(*c).copied().flatten()
+        })
+        .any(|c| flame.frames.get(c).is_some_and(|f| f.name == name))
+    };
     let mut sums: std::collections::BTreeMap<&str, Sum> = std::collections::BTreeMap::new();
-    for (frame, (width, change)) in flame.frames.iter().zip(called) {
+    for (i, (frame, width)) in flame.frames.iter().zip(called).enumerate() {
         let sum = sums.entry(&frame.name).or_default();
         sum.spans.push((frame.left, frame.left + frame.width));
         sum.own += (frame.width - width).max(0.0);
-        if let Some(all) = frame.change {
-            sum.change = Some(sum.change.unwrap_or(0.0) + all - change);
+        if let Some(change) = frame.change.filter(|_| !recursive(i, &frame.name)) {
+            sum.change = Some(sum.change.unwrap_or(0.0) + change);
         }
     }
     let mut functions: Vec<Function> = sums
@@ -336,7 +342,7 @@ mod tests {
         let main = list.iter().find(|f| f.name == "main").expect("there");
         assert!(
             main.change.is_some_and(|c| (c - 0.1).abs() < 1e-9),
-            "what is called changed by itself: {main:?}"
+            "with all that it calls: {main:?}"
         );
         assert!(list[0].change.is_some_and(|c| c.abs() > 0.19));
         assert_eq!(table(&list).head.len(), 4);

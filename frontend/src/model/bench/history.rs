@@ -122,7 +122,7 @@ pub fn figure(
         },
         layers,
         stops,
-        legend: vec![t!(bench.runs).to_owned()],
+        legend: vec!["n".to_owned()],
         table: table(history, shown),
     }
 }

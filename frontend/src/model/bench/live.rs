@@ -10,6 +10,9 @@ const RUNS: usize = 50;
 /// Samples kept of a run; a run of this many shows its newest ones.
 const SAMPLES: usize = 4_000;
 
+/// Metrics of one sample at most: how far back the newest one may reach.
+const METRICS: usize = 24;
+
 /// The runs.
 #[derive(Debug, Default)]
 pub struct LiveRuns {
@@ -109,12 +112,18 @@ impl LiveRun {
         fields
     }
 
-    /// The field of the newest sample.
+    /// The field that was measured last, by the metric that people wait for: a time or a rate before counters.
     pub fn newest(&self) -> Option<Field> {
-        self.samples.last().map(|s| Field {
-            scenario: s.scenario.clone(),
-            value: s.value.clone(),
-            metric: s.metric.clone(),
+        let last = self.samples.last()?;
+        let same = |s: &&LiveSample| s.scenario == last.scenario && s.value == last.value;
+        let taken = || self.samples.iter().rev().take(METRICS).filter(same);
+        let shown = taken()
+            .find(|s| matches!(s.unit.as_str(), "s" | "MiB/s" | "req/s"))
+            .or_else(|| taken().next())?;
+        Some(Field {
+            scenario: shown.scenario.clone(),
+            value: shown.value.clone(),
+            metric: shown.metric.clone(),
         })
     }
 
@@ -249,6 +258,30 @@ mod tests {
         let run = live.get(Uuid::from_u128(1)).expect("kept");
         assert_eq!(run.fields().len(), 2);
         assert_eq!(run.newest().map(|f| f.value), Some("16".into()));
+    }
+
+    #[test]
+    fn the_metric_that_is_waited_for_is_shown_first() {
+        let mut live = LiveRuns::default();
+        let counter = LiveSample {
+            metric: "read_calls".into(),
+            unit: "count".into(),
+            ..sample(0, "1", Side::Before, 9.0)
+        };
+        live.take(
+            Vec::new(),
+            vec![counter.clone(), sample(0, "1", Side::Before, 1.0)],
+        );
+        live.take(
+            Vec::new(),
+            vec![LiveSample {
+                metric: "faults".into(),
+                ..counter
+            }],
+        );
+        let run = live.get(Uuid::from_u128(1)).expect("kept");
+        assert_eq!(run.newest().map(|f| f.metric), Some("time".into()));
+        assert_eq!(run.len(), 3);
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub(super) struct ViewProps {
     /// Below the raw counters.
     #[prop_or_default]
     pub children: Html,
+    /// Below the mail.
+    #[prop_or_default]
+    pub aside: Html,
 }
 
 /// The view. What is looked at stands in the address.
@@ -78,7 +81,10 @@ pub(super) fn comparison_view(props: &ViewProps) -> Html {
                     <Counters comparison={c.clone()} {selection} />
                     { props.children.clone() }
                 </div>
-                <MailPanel what={props.what} workload={c.workload.clone()} />
+                <div class="stack">
+                    <MailPanel what={props.what} workload={c.workload.clone()} />
+                    { props.aside.clone() }
+                </div>
             </div>
         </>
     }

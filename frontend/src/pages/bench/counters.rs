@@ -8,7 +8,11 @@ use yew::prelude::*;
 use super::words::VerdictWord;
 use crate::{
     model::{
-        bench::{matrix::Selection, verdict},
+        bench::{
+            matrix::Selection,
+            samples::{far_apart, shown},
+            verdict,
+        },
         format,
         unit::{change, value},
     },
@@ -50,7 +54,10 @@ pub(super) fn counters(props: &CountersProps) -> Html {
                     <thead><tr><th scope="col">{ t!(bench.metric) }</th><th scope="col" class="num">{ t!(bench.before) }</th><th scope="col" class="num">{ t!(bench.after) }</th><th scope="col" class="num">{ t!(bench.change) }</th></tr></thead>
                     <tbody>
                         { for cells.into_iter().map(|(metric, cell)| {
-                            let median = |s: Option<fleethold_api_types::bench::Summary>| s.map_or_else(|| "–".to_owned(), |s| value(&metric.unit, s.median));
+                            let one = (!far_apart(cell)).then(|| shown(cell, metric));
+                            let median = |s: Option<fleethold_api_types::bench::Summary>| {
+                                s.map_or_else(|| "–".to_owned(), |s| one.map_or_else(|| value(&metric.unit, s.median), |one| one.text(s.median)))
+                            };
                             html! {
                                 <tr>
                                     <th scope="row">{ &metric.name }</th>

@@ -56,6 +56,15 @@ fn sister(all: &[Series], of: &Series) -> Option<i64> {
         .map(|s| s.id)
 }
 
+/// Which series says most: judged kinds before counters, many runs before few, what there is now before the older way.
+fn telling(series: &Series) -> (bool, u64, bool, i64) {
+    let judged = matches!(
+        series.unit.as_str(),
+        "s" | "ms" | "us" | "ns" | "B/s" | "KiB/s" | "MB/s" | "MiB/s" | "req/s" | "ops/s"
+    );
+    (judged, series.runs, series.side == Side::After, -series.id)
+}
+
 /// A day of a date field as the server takes it; the last day counts whole.
 fn bound(day: &str, end: bool) -> String {
     match (day.is_empty(), end) {
@@ -77,11 +86,7 @@ pub fn series_page() -> Html {
         l.iter()
             .find(|s| Some(s.id) == asked)
             // without a choice the series with the most runs says most
-            .or_else(|| {
-                l.iter()
-                    .filter(|_| asked.is_none())
-                    .max_by_key(|s| (s.runs, s.side == Side::After, -s.id))
-            })
+            .or_else(|| l.iter().filter(|_| asked.is_none()).max_by_key(|s| telling(s)))
             .cloned()
     });
     let id = chosen.as_ref().map(|s| s.id).or(asked);
@@ -226,7 +231,7 @@ fn series_choice(props: &ChoiceProps) -> Html {
             let first = all
                 .iter()
                 .filter(|s| s.workload == workload)
-                .max_by_key(|s| (s.runs, s.side == Side::After, -s.id));
+                .max_by_key(|s| telling(s));
             if let Some(series) = first {
                 on_choose.emit(series.id.to_string());
             }

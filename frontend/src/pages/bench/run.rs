@@ -113,13 +113,10 @@ pub fn run_page(props: &RunProps) -> Html {
             if !run.state.is_final() {
                 <LivePanel run={run.clone()} />
             } else if let (Some(comparison), Some(detail)) = (measured, found.clone()) {
-                <ComparisonView {comparison} {what} run={detail.clone()}>
+                <ComparisonView {comparison} {what} run={detail.clone()} aside={html! { <Attachments detail={detail.clone()} on_change={detail_reload.clone()} /> }}>
                     <Floors floors={detail.floors.clone()} />
+                    <Parameters {detail} />
                 </ComparisonView>
-                <div class="detail">
-                    <Parameters detail={detail.clone()} />
-                    <Attachments {detail} on_change={detail_reload.clone()} />
-                </div>
             } else if let Some(detail) = found.clone() {
                 if run.state != BenchState::Failed {
                     <section class="panel"><Empty icon="bench" title={t!(bench.nothing_measured)} text={t!(bench.nothing_measured_text)} /></section>

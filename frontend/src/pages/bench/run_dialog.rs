@@ -160,7 +160,7 @@ pub(super) fn run_dialog(props: &RunDialogProps) -> Html {
                     <ProblemAlert title={t!(bench.not_started)} {problem} />
                 }
                 { check("bench-quick", body.quick, t!(bench.quick), t!(bench.quick_note), set(|r, i| r.quick = i.checked()).into()) }
-                { check("bench-cold", body.cold, t!(bench.cold), t!(bench.cold_note), set(|r, i| r.cold = i.checked()).into()) }
+                { check("bench-cold", body.cold, t!(bench.cold_run), t!(bench.cold_note), set(|r, i| r.cold = i.checked()).into()) }
                 { check("bench-flame", body.flamegraph, t!(bench.flame_graph), t!(bench.flame_note), set(|r, i| r.flamegraph = i.checked()).into()) }
                 <div class="field" data-invalid={asked.is_err().then_some("")}>
                     <label for="bench-samples">{ t!(bench.samples_a_side) }</label>
