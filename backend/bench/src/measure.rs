@@ -141,3 +141,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
             reason: error.to_string(),
         })?
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,7 +86,7 @@ pub struct CellSeries {
 }
 
 impl Database {
-    /// Series by workload, oldest first; at most 2,000.
+    /// Series by workload, parameters and metric; at most 2,000.
     ///
     /// # Errors
     /// [`HistoryError`]
@@ -97,7 +97,7 @@ impl Database {
                    (SELECT count(*) FROM bench_summary WHERE series = bench_series.id) AS "runs!"
                FROM bench_series
                WHERE ($1::bigint[] IS NULL OR id = ANY($1)) AND ($2::text IS NULL OR workload = $2)
-               ORDER BY workload, id LIMIT $3"#,
+               ORDER BY workload, parameters::text, metric, side, id LIMIT $3"#,
             filter.ids.as_deref(),
             filter.workload,
             MAX_SERIES,

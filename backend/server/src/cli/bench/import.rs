@@ -29,7 +29,8 @@ Examples:
   fleethold bench import log.txt --format qmrestore --reason 'the new disks'
 
 Formats: json, csv, gobench, hyperfine, criterion, fio, customSmallerIsBetter, customBiggerIsBetter, bencher,
-gnu-time, perf-stat, pbs-client, qmrestore, folded; without --format the file tells.")]
+gnu-time, perf-stat, pbs-client, qmrestore, folded. Without --format the file tells, but for the two custom ones: they
+look alike.")]
 pub(in crate::cli) struct ImportArgs {
     /// The files
     #[arg(required = true, value_name = "FILE")]

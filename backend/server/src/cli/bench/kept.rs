@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fleethold_bench_model::import::{Content, ImportedSeries};
+use fleethold_bench_model::import::Content;
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_history::Database;
 use fleethold_history::bench::BenchContent;
@@ -98,10 +98,7 @@ async fn of_run(database: &Database, id: Uuid) -> CliResult<Measured> {
             let judged = database.bench_matrix(id).await?;
             Content::Matrix(judged.map_or(stored, Box::new))
         }
-        Some(BenchContent::Series(series)) => {
-            let series: Vec<ImportedSeries> = series;
-            Content::Series(series)
-        }
+        Some(BenchContent::Series(series)) => Content::Series(series),
         Some(BenchContent::Stacks) => {
             return Err(anyhow::anyhow!("run {id}: holds stacks, and no measurements").into());
         }

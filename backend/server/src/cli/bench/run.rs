@@ -291,12 +291,22 @@ fn floor_line(result: &FloorResult) -> String {
     let wanted = format!("{}{of}{place} {} {}", floor.metric, floor.op.sign(), floor.value);
     match result.outcome {
         FloorOutcome::Judged { value, margin, met } => format!(
-            "{} {wanted}: {value:.4}, margin {:+.1} %",
+            "{} {wanted}: {}, margin {:+.1} %",
             if met { "met   " } else { "MISSED" },
+            figure(value),
             margin * 100.0
         ),
         FloorOutcome::Skipped => format!("skip   {wanted}: the machine is busy"),
         FloorOutcome::NotMeasured => format!("skip   {wanted}: not measured in this run"),
+    }
+}
+
+/// Four digits behind the point, and small numbers by their power of ten: CPU seconds of one request are millionths.
+fn figure(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.01 {
+        format!("{value:.3e}")
+    } else {
+        format!("{value:.4}")
     }
 }
 
@@ -317,4 +327,16 @@ fn show(bar: &ProgressBar, progress: &RunProgress) {
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}");
     counting_bar("").with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_floors_keep_their_digits() {
+        assert_eq!(figure(15_348.259_7), "15348.2597");
+        assert_eq!(figure(0.000_659_2), "6.592e-4");
+        assert_eq!(figure(0.0), "0.0000");
+    }
 }
