@@ -9,64 +9,8 @@ mod support;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use support::{Api, Ground, Server, eventually};
-
-/// A server whose database answers.
-async fn ready(ground: &Ground) -> (Server, Api) {
-    let server = ground.serve_with(None).await;
-    let api = server.client().await;
-    eventually("the database", || async {
-        (api.json("/api/v1/health").await["database"]["state"] == "ready").then_some(())
-    })
-    .await;
-    (server, api)
-}
-
-async fn measured(api: &Api, seed: u64) -> String {
-    let body = json!({"workload": "tiny", "quick": true, "samples": 2, "seed": seed});
-    let reply = api.post("/api/v1/bench/runs", &body).await;
-    assert_eq!(reply.status(), StatusCode::ACCEPTED);
-    let run: Value = reply.json().await.unwrap();
-    let id = run["id"].as_str().unwrap().to_owned();
-    eventually("a kept run", || async {
-        let detail = api.json(&format!("/api/v1/bench/runs/{id}")).await;
-        assert_ne!(detail["run"]["state"], "failed", "{detail}");
-        (detail["run"]["stored"] == true).then_some(())
-    })
-    .await;
-    id
-}
-
-async fn upload(api: &Api, query: &str, bytes: &str) -> reqwest::Response {
-    api.request(Method::POST, &format!("/api/v1/bench/import?{query}"))
-        .body(bytes.to_owned())
-        .send()
-        .await
-        .unwrap()
-}
-
-/// A whole run on a quiet machine as own JSON: `base` is about a second, `slow` the same with other code.
-fn quiet_run(exported: &str, seconds: f64) -> String {
-    let mut file: Value = serde_json::from_str(exported).unwrap();
-    let run = &mut file["run"];
-    run["quick"] = false.into();
-    run["permalink"] = Value::Null;
-    run["parameters"]["quiet"] = "yes".into();
-    run["parameters"]["complete"] = "yes".into();
-    for cell in run["rows"][0]["cells"].as_array_mut().unwrap() {
-        let values = (0..8).flat_map(|n| [10.0 + f64::from(n) * 0.01, seconds + f64::from(n) * 0.001]);
-        cell["samples"]["order"] = "BA".repeat(8).into();
-        cell["samples"]["values"] = values.collect();
-    }
-    file.to_string()
-}
-
-fn hyperfine(times: &str) -> String {
-    format!(
-        r#"{{"results": [{{"command": "sleep 0.1", "mean": 0.1, "stddev": 0.0, "median": 0.1, "user": 0.001, "system": 0.002,
-            "min": 0.1, "max": 0.1, "times": [{times}], "exit_codes": [0, 0, 0]}}]}}"#
-    )
-}
+use support::bench::{hyperfine, measured, quiet_run, ready, upload};
+use support::{Ground, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_are_kept_compared_and_linked_to() {

@@ -1,6 +1,7 @@
 //! A real server on the golden stores, in this process, and a client that is signed in.
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod bench;
 pub(crate) mod feed;
 
 use std::fs;
