@@ -261,7 +261,7 @@ fn legend(props: &LegendProps) -> Html {
         .enumerate()
         .filter(|(_, l)| !l.name.is_empty());
     html! {
-        <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.legend)}>
+        <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.legend_of, what = props.figure.label)}>
             <table class="legend">
                 <caption class="vh">{ props.figure.label.clone() }</caption>
                 <thead><tr>

@@ -95,7 +95,7 @@ pub(super) fn mail_panel(props: &ExportProps) -> Html {
                     <ProblemAlert title={t!(bench.not_exported)} {problem} on_retry={text.reload.clone()} />
                 }
                 { match text.result.value() {
-                    Some(text) => html! { <pre class="well mail" tabindex="0" aria-label={t!(bench.as_mail)} data-testid="mail-text">{ (**text).clone() }</pre> },
+                    Some(text) => html! { <pre class="well mail" tabindex="0" role="region" aria-label={t!(bench.as_mail)} data-testid="mail-text">{ (**text).clone() }</pre> },
                     None if text.result.error.is_some() => html! {},
                     None => html! { <p class="note" role="status"><Icon name="run" small=true />{ t!(loading) }</p> },
                 } }

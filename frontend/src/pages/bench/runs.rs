@@ -128,7 +128,7 @@ pub(super) fn runs(props: &RunsProps) -> Html {
                 },
                 Some(first) if first.items.is_empty() => html! { <Empty icon="bench" title={t!(bench.no_runs)} text={t!(bench.no_runs_text)} /> },
                 Some(first) => html! {
-                    <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.recent_runs)}>
+                    <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.runs_table)}>
                         <table class={classes!("table", "history", "runs", stale.then_some("stale"))}>
                             <thead><tr>
                                 <th scope="col">{ t!(requested) }</th><th scope="col">{ t!(bench.workload) }</th><th scope="col">{ t!(state) }</th><th scope="col">{ t!(bench.verdicts) }</th>
