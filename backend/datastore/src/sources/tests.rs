@@ -69,6 +69,7 @@ async fn throttled_keeps_the_contract() {
         bandwidth_bytes_per_s: Some(1 << 20),
         queue_depth: Some(2),
         seek: Duration::from_millis(8),
+        spindle_bytes_per_s: Some(50 << 20),
     };
     check(&ThrottledSource::new(memory(&expectation), profile), &expectation).await;
 }
