@@ -103,6 +103,13 @@ pub(crate) struct Inner {
     cache_hits: AtomicU64,
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Handles may live on; lookups do not.
+        self.shared.looks_no_more();
+    }
+}
+
 impl Fleet {
     /// Reads `<config_dir>/datastore.cfg`. A missing file or directory means no datastores; a broken file too, with
     /// [`Generation::error`] saying why. Blocking.
@@ -211,11 +218,9 @@ impl Fleet {
         let generation = inner.shared.generation();
         let published = inner.published.load_full();
         inner.reads.fetch_add(1, Ordering::Relaxed);
-        let mut found = None;
         let next = match config_file::read(&inner.file) {
             Ok(bytes) => {
                 let digest = config_file::digest(&bytes);
-                found = Some(digest);
                 if digest == published.digest && published.error.is_none() && !first {
                     inner.shared.saw(generation);
                     self.announce(&digest);
@@ -230,7 +235,7 @@ impl Fleet {
             Err(other) => Err(self.problem(None, other.to_string())),
         };
         let number = published.number + 1;
-        let changed = match next {
+        match next {
             Ok((digest, parsed)) => {
                 self.publish(Generation {
                     number,
@@ -239,8 +244,11 @@ impl Fleet {
                     error: None,
                     by_name: parsed.by_name,
                 });
+                inner.shared.saw(generation);
+                self.announce(&digest);
                 true
             }
+            // What is not in force was not seen: who waits for it goes on waiting.
             Err(problem) if published.error.as_ref() == Some(&problem) => false,
             Err(problem) => {
                 tracing::warn!(%problem, "keeping the last good configuration");
@@ -251,12 +259,7 @@ impl Fleet {
                 });
                 true
             }
-        };
-        inner.shared.saw(generation);
-        if let Some(digest) = found {
-            self.announce(&digest);
         }
-        changed
     }
 
     /// The same entries with counters; those that were published and replaced before are published anew.

@@ -96,7 +96,12 @@ impl StoreHandle {
         if let Some(live) = entry.live.get() {
             live.counter.begin(operation);
             if live.is_retired() {
-                live.counter.end(operation);
+                // What was the last user meanwhile took this look for another one.
+                if live.counter.end(operation)
+                    && let Some(inner) = live.owner.upgrade()
+                {
+                    inner.close_unused(entry);
+                }
                 return None;
             }
         }

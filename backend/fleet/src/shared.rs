@@ -8,7 +8,7 @@
 //! | 24 | 8 | sequence: odd while generation and digest are being written |
 //! | 32 | 32 | SHA-256 of the `datastore.cfg` that the generation stands for |
 //! | 64 | 8 | names in the table |
-//! | 4,096 | 64 × 64 | slots, one a process: pid, start time, generation it has published |
+//! | 4,096 | 64 × 64 | slots, one a process, which holds a lock on the byte of its number: pid, start time, generation it has published |
 //! | 8,192 | 65,536 × 32 | names of datastores, filled with zeros; only ever added |
 //! | 2,105,344 | 64 × 65,536 × 64 | operations of each slot on each name: reads below, writes above bit 32; a cache line each |
 //!
@@ -139,7 +139,8 @@ impl Shared {
         let region = Region::of_file(&file, length).map_err(io("map", &path))?;
         check_magic(&region, &path)?;
         let this = Process::this().map_err(io("find this process for", &path))?;
-        let slot = take_slot(&region, this).ok_or_else(|| FleetError::Shared {
+        let slot = take_slot(&region, &file, this).map_err(io("take a slot in", &path))?;
+        let slot = slot.ok_or_else(|| FleetError::Shared {
             path: path.clone(),
             reason: format!("all {SLOTS} processes that it has room for are running"),
         })?;
@@ -215,14 +216,19 @@ impl Shared {
         seen.fetch_max(generation, Ordering::SeqCst);
     }
 
+    /// Says that no operation begins in this process any more: nobody has to wait for it. What goes on still counts.
+    pub(crate) fn looks_no_more(&self) {
+        self.saw(u64::MAX);
+    }
+
     /// Waits until every living process has seen `generation`; whether they did within `patience`. Blocking.
     pub(crate) fn wait_seen(&self, generation: u64, patience: Duration) -> bool {
         let start = clock::now();
         loop {
-            let behind = self.slots().any(|(slot, process)| {
-                let seen = self.region.word(slot_at(slot, SLOT_SEEN));
-                seen.load(Ordering::SeqCst) < generation && (slot == self.slot || process.is_alive())
-            });
+            let seen = |slot| self.region.word(slot_at(slot, SLOT_SEEN)).load(Ordering::SeqCst);
+            let behind = self
+                .slots()
+                .any(|slot| seen(slot) < generation && self.is_alive(slot));
             if !behind {
                 return true;
             }
@@ -235,18 +241,16 @@ impl Shared {
 
     /// Processes that share the file, this one included.
     pub(crate) fn processes(&self) -> usize {
-        self.slots()
-            .filter(|(slot, process)| *slot == self.slot || process.is_alive())
-            .count()
+        self.slots().filter(|slot| self.is_alive(*slot)).count()
     }
 
     /// What goes on in all living processes; `None` for a name that nobody ever counted on.
     pub(crate) fn operations(&self, name: &DatastoreName) -> Option<Operations> {
         let place = self.known_place(name)?;
         let mut sum = Operations::default();
-        for (slot, process) in self.slots() {
+        for slot in self.slots() {
             let count = self.region.word(count_at(slot, place)).load(Ordering::SeqCst);
-            if count != 0 && (slot == self.slot || process.is_alive()) {
+            if count != 0 && self.is_alive(slot) {
                 let here = Operations::of(count);
                 sum.reads += here.reads;
                 sum.writes += here.writes;
@@ -299,12 +303,15 @@ impl Shared {
         names.place(name)
     }
 
-    fn slots(&self) -> impl Iterator<Item = (usize, Process)> {
+    /// Slots in use; those of processes that died are among them.
+    fn slots(&self) -> impl Iterator<Item = usize> {
         let count = if self.file.is_some() { SLOTS } else { 1 };
-        (0..count).filter_map(|slot| {
-            let process = process_in(&self.region, slot);
-            (process.pid != 0).then_some((slot, process))
-        })
+        (0..count).filter(|slot| self.region.word(slot_at(*slot, SLOT_PID)).load(Ordering::SeqCst) != 0)
+    }
+
+    fn is_alive(&self, slot: usize) -> bool {
+        let held = |(_, file): &(PathBuf, File)| process::is_held(file, slot);
+        slot == self.slot || self.file.as_ref().is_some_and(held)
     }
 }
 
@@ -366,35 +373,26 @@ fn count_at(slot: usize, place: usize) -> usize {
     FIRST_COUNT + (slot * NAMES + place) * COUNT_BYTES
 }
 
-fn process_in(region: &Region, slot: usize) -> Process {
-    Process {
-        pid: region.word(slot_at(slot, SLOT_PID)).load(Ordering::SeqCst),
-        start: region.word(slot_at(slot, SLOT_START)).load(Ordering::SeqCst),
-    }
-}
-
 /// A free slot for `this`, or that of a process that died. Only under the file's lock.
-fn take_slot(region: &Region, this: Process) -> Option<usize> {
-    let free = |slot: &usize| {
-        let process = process_in(region, *slot);
-        process.pid == 0 || !process.is_alive()
-    };
-    let slot = (0..SLOTS).find(free)?;
-    for place in 0..names::count(region) {
-        let count = region.word(count_at(slot, place));
-        // Pages that were never written stay holes.
-        if count.load(Ordering::SeqCst) != 0 {
-            count.store(0, Ordering::SeqCst);
+fn take_slot(region: &Region, file: &File, this: Process) -> io::Result<Option<usize>> {
+    for slot in 0..SLOTS {
+        if !process::take(file, slot)? {
+            continue;
         }
+        for place in 0..names::count(region) {
+            let count = region.word(count_at(slot, place));
+            // Pages that were never written stay holes.
+            if count.load(Ordering::SeqCst) != 0 {
+                count.store(0, Ordering::SeqCst);
+            }
+        }
+        let store = |field, value| region.word(slot_at(slot, field)).store(value, Ordering::SeqCst);
+        store(SLOT_SEEN, 0);
+        store(SLOT_START, this.start);
+        store(SLOT_PID, this.pid);
+        return Ok(Some(slot));
     }
-    region.word(slot_at(slot, SLOT_SEEN)).store(0, Ordering::SeqCst);
-    region
-        .word(slot_at(slot, SLOT_START))
-        .store(this.start, Ordering::SeqCst);
-    region
-        .word(slot_at(slot, SLOT_PID))
-        .store(this.pid, Ordering::SeqCst);
-    Some(slot)
+    Ok(None)
 }
 
 fn check_magic(region: &Region, path: &Path) -> Result<(), FleetError> {
@@ -417,14 +415,14 @@ fn check_magic(region: &Region, path: &Path) -> Result<(), FleetError> {
     })
 }
 
-/// One file a configuration directory: those of a demo and of the machine's own server are two.
+/// One file a configuration directory and layout: a demo and the machine's own server have two, and so have an old and a new build.
 fn file_name(config_dir: &Path) -> String {
     let resolved = config_dir
         .canonicalize()
         .unwrap_or_else(|_| config_dir.to_owned());
     let digest = config_file::digest(resolved.as_os_str().as_encoded_bytes());
     format!(
-        "fleet-{}.shm",
+        "fleet-{}.{VERSION}.shm",
         digest
             .iter()
             .take(8)

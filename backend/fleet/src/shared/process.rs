@@ -1,8 +1,12 @@
-//! Which processes live.
+//! Which processes live: each holds a lock on the byte of its slot, which the kernel takes away when the process ends. Numbers
+//! of processes would not do: they are used again, and differ between containers that share the file.
 
+use std::fs::File;
 use std::io;
 
-/// A process by number and start: numbers are used again.
+use nix::fcntl::{FcntlArg, fcntl};
+
+/// A process as the file shows it to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
     /// Number.
@@ -14,46 +18,66 @@ pub(super) struct Process {
 impl Process {
     /// This one.
     pub(super) fn this() -> io::Result<Self> {
-        let pid = u64::from(std::process::id());
-        let start = start_of(pid)?.ok_or_else(|| io::Error::other("/proc does not know this process"))?;
-        Ok(Self { pid, start })
-    }
-
-    /// Whether it still runs. When that cannot be found out it does: nothing of it is thrown away.
-    pub(super) fn is_alive(self) -> bool {
-        match start_of(self.pid) {
-            Ok(found) => found == Some(self.start),
-            Err(error) => {
-                tracing::warn!(pid = self.pid, %error, "cannot tell whether a process lives");
-                true
-            }
-        }
+        let text = std::fs::read_to_string("/proc/self/stat")?;
+        // The second field is the command in brackets, which may hold anything; the start is number 22.
+        let start = text
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(19))
+            .and_then(|field| field.parse().ok());
+        Ok(Self {
+            pid: u64::from(std::process::id()),
+            start: start
+                .ok_or_else(|| io::Error::other("expected a start time in field 22 of /proc/self/stat"))?,
+        })
     }
 }
 
-/// Start of a process by field 22 of its `stat`; `None` when there is none of that number.
-fn start_of(pid: u64) -> io::Result<Option<u64>> {
-    let text = match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // It ended while its file was being read.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    // The second field is the command in brackets, which may hold anything; two fields before and in it, 19 between.
-    let fields = text.rsplit_once(')').map(|(_, rest)| rest.split_whitespace());
-    let mut fields =
-        fields.ok_or_else(|| io::Error::other("expected a command in brackets in /proc/PID/stat"))?;
-    // A zombie holds nothing any more.
-    if fields.next() == Some("Z") {
-        return Ok(None);
+/// Takes the slot's lock for as long as `file` is open; whether it was free.
+pub(super) fn take(file: &File, slot: usize) -> io::Result<bool> {
+    match fcntl(file, FcntlArg::F_OFD_SETLK(&byte_of(slot)?)) {
+        Ok(_) => Ok(true),
+        Err(nix::Error::EAGAIN | nix::Error::EACCES) => Ok(false),
+        Err(error) => Err(error.into()),
     }
-    let start = fields.nth(18).and_then(|text| text.parse().ok());
-    start
-        .map(Some)
-        .ok_or_else(|| io::Error::other("expected a start time in field 22 of /proc/PID/stat"))
+}
+
+/// Whether another process, or another opening of the file, holds the slot's lock. When that cannot be found out it does:
+/// nothing of it is thrown away.
+pub(super) fn is_held(file: &File, slot: usize) -> bool {
+    let found = byte_of(slot).and_then(|mut lock| {
+        fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock))?;
+        Ok(lock.l_type != UNLOCKED)
+    });
+    found.unwrap_or_else(|error| {
+        tracing::warn!(slot, %error, "cannot tell whether a process lives");
+        true
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "constants of the system, each below 4"
+)]
+const UNLOCKED: i16 = libc::F_UNLCK as i16;
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "constants of the system, each below 4"
+)]
+const EXCLUSIVE: i16 = libc::F_WRLCK as i16;
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "constants of the system, each below 4"
+)]
+const FROM_START: i16 = libc::SEEK_SET as i16;
+
+fn byte_of(slot: usize) -> io::Result<libc::flock> {
+    Ok(libc::flock {
+        l_type: EXCLUSIVE,
+        l_whence: FROM_START,
+        l_start: libc::off_t::try_from(slot).map_err(io::Error::other)?,
+        l_len: 1,
+        l_pid: 0,
+    })
 }
 
 #[cfg(test)]
@@ -61,23 +85,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_lives_until_it_is_gone() {
-        let this = Process::this().unwrap();
-        assert!(this.is_alive());
-        let other = Process {
-            start: this.start + 1,
-            ..this
+    fn a_slot_is_held_until_its_file_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        let open = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&path)
+                .unwrap()
         };
-        assert!(!other.is_alive(), "the number alone is not enough");
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let pid = u64::from(child.id());
-        let child_process = Process {
-            pid,
-            start: start_of(pid).unwrap().unwrap(),
-        };
-        assert!(child_process.is_alive());
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(!child_process.is_alive());
+        let (one, other) = (open(), open());
+        assert!(!is_held(&other, 3));
+        assert!(take(&one, 3).unwrap());
+        assert!(is_held(&other, 3) && !is_held(&one, 3) && !is_held(&other, 4));
+        assert!(!take(&other, 3).unwrap());
+        drop(one);
+        assert!(take(&other, 3).unwrap());
     }
 }

@@ -58,14 +58,34 @@ fn one_edit_is_one_step_whoever_makes_it() {
 }
 
 #[test]
-fn a_broken_edit_is_a_step_without_effect() {
+fn a_broken_edit_is_no_step() {
     let place = Place::new(Some(TWO));
     let (one, other) = (join(&place), join(&place));
     place.write("datastore: alpha\n");
     assert!(one.refresh() && other.refresh());
-    assert_eq!(one.stats().shared_generation, 2);
     assert!(one.current().error.is_some() && other.entry(&name("beta")).is_some());
+    assert_eq!(one.stats().shared_generation, 1);
+    place.write(&TWO.replace("first one", "mended"));
+    assert!(one.refresh());
+    assert_eq!(one.stats().shared_generation, 2);
+    assert!(
+        !one.wait_published(Duration::from_millis(20)),
+        "the other one has not looked"
+    );
+    other.refresh();
     assert!(one.wait_published(PATIENCE));
+}
+
+#[test]
+fn who_only_holds_handles_is_not_waited_for() {
+    let place = Place::new(Some(TWO));
+    let one = join(&place);
+    let held = join(&place).lookup(&name("alpha"), Operation::Read).unwrap();
+    one.store_remove(&name("beta")).unwrap();
+    assert!(one.wait_published(PATIENCE), "it begins nothing any more");
+    assert_eq!(one.operations(&name("alpha")).reads, 1, "what it began counts");
+    drop(held);
+    assert_eq!(one.stats().processes, 1);
 }
 
 #[test]

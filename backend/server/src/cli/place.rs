@@ -26,11 +26,15 @@ pub(super) fn fleet(settings: &Settings) -> CliResult<Fleet> {
     };
     match Fleet::open_with(&settings.config_dir, options) {
         Ok(fleet) => Ok(fleet),
+        // Another user's installation, as a rule.
         Err(error @ FleetError::Io { .. }) => {
             tracing::debug!(%error, "operations are not shared with other processes");
             Ok(Fleet::open(&settings.config_dir)?)
         }
-        Err(other) => Err(other.into()),
+        Err(error) => {
+            tracing::warn!(%error, "operations are not shared with other processes");
+            Ok(Fleet::open(&settings.config_dir)?)
+        }
     }
 }
 
