@@ -42,6 +42,7 @@ pub struct StoreView {
     pub name: DatastoreName,
     entry: ArcSwap<StoreEntry>,
     published: ArcSwap<Published>,
+    fleet: Fleet,
     /// Reads under way: listings, downloads, restores.
     pub reads: AtomicU64,
 }
@@ -49,8 +50,9 @@ pub struct StoreView {
 impl StoreView {
     /// A view of `entry` that shows `published`.
     #[must_use]
-    pub fn new(entry: Arc<StoreEntry>, published: Published) -> Self {
+    pub fn new(fleet: Fleet, entry: Arc<StoreEntry>, published: Published) -> Self {
         Self {
+            fleet,
             name: entry.name.clone(),
             entry: ArcSwap::new(entry),
             published: ArcSwap::from_pointee(published),
@@ -70,19 +72,25 @@ impl StoreView {
         self.published.load_full()
     }
 
-    /// Notes a read for as long as the guard lives.
-    #[must_use]
-    pub fn read(self: &Arc<Self>) -> ReadGuard {
+    /// Notes a read for as long as the guard lives, here and for the other processes of this installation.
+    ///
+    /// # Errors
+    /// When its maintenance mode does not allow reading any more, or it is gone.
+    pub fn read(self: &Arc<Self>) -> ServiceResult<ReadGuard> {
+        let operation = self.fleet.lookup(&self.name, Operation::Read).map_err(refused)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
-        ReadGuard(Arc::clone(self))
+        Ok(ReadGuard {
+            view: Arc::clone(self),
+            _operation: operation,
+        })
     }
 
     /// As [`StoreView::read`], for requests: a store whose disk hangs must not take the threads of all others.
     ///
     /// # Errors
-    /// When [`MAX_READS`] are under way.
+    /// As [`StoreView::read`]; when [`MAX_READS`] are under way.
     pub fn try_read(self: &Arc<Self>) -> ServiceResult<ReadGuard> {
-        let guard = self.read();
+        let guard = self.read()?;
         if self.reads.load(Ordering::Relaxed) > MAX_READS {
             let text = format!(
                 "{MAX_READS} reads of datastore `{}` are under way, try again",
@@ -94,12 +102,27 @@ impl StoreView {
     }
 }
 
+fn refused(error: LookupError) -> ServiceError {
+    match error {
+        LookupError::Unknown { name } => {
+            ServiceError::not_found("unknown-store", format!("there is no datastore `{name}`"))
+        }
+        LookupError::Maintenance { name, source } => {
+            ServiceError::conflict("maintenance", format!("datastore `{name}`: {source}"))
+        }
+        other @ LookupError::Config { .. } => ServiceError::internal(other),
+    }
+}
+
 /// A read under way.
-pub struct ReadGuard(Arc<StoreView>);
+pub struct ReadGuard {
+    view: Arc<StoreView>,
+    _operation: fleethold_fleet::StoreHandle,
+}
 
 impl Drop for ReadGuard {
     fn drop(&mut self) {
-        self.0.reads.fetch_sub(1, Ordering::Relaxed);
+        self.view.reads.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -69,7 +69,11 @@ impl FleetActor {
     }
 
     fn spawn(&mut self, entry: &Arc<fleethold_fleet::StoreEntry>) -> StoreHandle {
-        let view = Arc::new(StoreView::new(Arc::clone(entry), StoreActor::unseen(entry)));
+        let view = Arc::new(StoreView::new(
+            self.views.fleet.clone(),
+            Arc::clone(entry),
+            StoreActor::unseen(entry),
+        ));
         let actor = StoreActor::new(Arc::clone(&self.views), Arc::clone(&view));
         let at = usize::try_from(self.spawned).unwrap_or(0) % self.arbiters.len().max(1);
         self.spawned += 1;

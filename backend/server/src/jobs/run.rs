@@ -107,7 +107,7 @@ async fn attempt(
         job.waits_for = None;
         job.started_at = Some(clock::now());
     });
-    let _read = spec.file.store.read();
+    let _read = spec.file.store.read()?;
     let (sha256, parallel) = (spec.sha256, spec.parallel);
     runner.history.started(&job, sha256).await;
     let (load, sink, record) = {

@@ -77,8 +77,12 @@ pub async fn run(views: Arc<Views>, stop: CancellationToken) {
             );
             let (handle, done) = (handle.clone(), done.clone());
             tokio::task::spawn_blocking(move || {
-                let _read = handle.view.read();
-                send(&handle, scan::scan(&entry));
+                let read = handle.view.read();
+                // A mode that forbids reading is told without reading. If only a newer configuration has it, that is
+                // looked at next.
+                if read.is_ok() || entry.maintenance.is_some() {
+                    send(&handle, scan::scan(&entry));
+                }
                 if done.blocking_send(handle.view.name.clone()).is_err() {
                     tracing::debug!("the scanner stopped while a scan ran");
                 }
