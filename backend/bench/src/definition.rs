@@ -3,8 +3,10 @@
 //! The files of the repository are part of the binary; any other can be given by path.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 
+use fleethold_bench_model::matrix::MAX_NAME;
 use serde::{Deserialize, Serialize};
 
 use crate::error::BenchError;
@@ -235,14 +237,24 @@ impl Definition {
             path: path.to_owned(),
             source,
         };
-        let length = std::fs::metadata(path).map_err(io)?.len();
-        if length > MAX_FILE_BYTES {
-            return Err(BenchError::Workload {
-                file: name_or_path.to_owned(),
-                reason: format!("expected at most {MAX_FILE_BYTES} bytes, found {length}"),
-            });
+        let broken = |reason: String| BenchError::Workload {
+            file: name_or_path.to_owned(),
+            reason,
+        };
+        // A device or a pipe may have no end.
+        if !std::fs::metadata(path).map_err(io)?.is_file() {
+            return Err(broken("expected a file".to_owned()));
         }
-        let text = std::fs::read_to_string(path).map_err(io)?;
+        let mut text = String::new();
+        let file = std::fs::File::open(path).map_err(io)?;
+        file.take(MAX_FILE_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(io)?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(broken(format!(
+                "expected at most {MAX_FILE_BYTES} bytes, found more"
+            )));
+        }
         Ok((Self::parse(name_or_path, &text)?, text))
     }
 
@@ -259,6 +271,30 @@ impl Definition {
 
     /// What the types cannot say: names that refer to each other.
     fn check(&self) -> Result<(), String> {
+        // Before anything is measured: names become names of files and of series.
+        is_name(&self.name)
+            .map_err(|expected| format!("name: expected {expected}, found {:?}", self.name))?;
+        let texts = [
+            ("title", &self.title),
+            ("before", &self.before),
+            ("after", &self.after),
+            ("knob.name", &self.knob.name),
+        ];
+        let scenarios = self.scenarios.iter();
+        let names = scenarios.flat_map(|scenario| {
+            [
+                ("scenario.name", &scenario.name),
+                ("scenario.legend", &scenario.legend),
+            ]
+        });
+        let values = self.knob.values.iter().map(|value| ("knob.values", value));
+        for (place, text) in texts.into_iter().chain(names).chain(values) {
+            if text.is_empty() || text.len() > MAX_NAME || text.contains(char::is_control) {
+                return Err(format!(
+                    "{place}: expected 1 to {MAX_NAME} bytes without control characters, found {text:?}"
+                ));
+            }
+        }
         let knob = |value: &String, place: &str| {
             if self.knob.values.contains(value) {
                 Ok(())
@@ -314,6 +350,16 @@ impl Definition {
     }
 }
 
+/// What a workload may be called, or what is expected.
+fn is_name(text: &str) -> Result<(), &'static str> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if (1..=64).contains(&text.len()) && text.bytes().all(good) {
+        Ok(())
+    } else {
+        Err("1 to 64 letters, digits, `-` or `_`")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +386,16 @@ mod tests {
                 "knob.default: expected a value of concurrency",
             ),
             ("title =", "titel =", "unknown field `titel`"),
+            (
+                "name = \"restore\"",
+                "name = \"../evil\"",
+                "name: expected 1 to 64 letters",
+            ),
+            (
+                "name = \"far\"",
+                "name = \"f\\u001bar\"",
+                "scenario.name: expected 1 to 400 bytes",
+            ),
         ] {
             assert!(good.contains(from), "{from}");
             let error = Definition::parse("x.toml", &good.replace(from, to))

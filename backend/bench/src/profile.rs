@@ -1,6 +1,7 @@
 //! Where the time goes: stacks of this process, taken by the timer signal of its CPU time.
 
 use fleethold_bench_model::flame::Folded;
+use nix::sys::signal::{SigSet, Signal, raise};
 use pprof::{ProfilerGuard, ProfilerGuardBuilder, Report};
 
 use crate::error::BenchError;
@@ -17,12 +18,24 @@ impl Profile {
     /// # Errors
     /// [`BenchError::Measured`] when the timer is not to be had, or another profile is running.
     pub fn start() -> Result<Self, BenchError> {
+        // The first signal makes the unwinder's tables, which takes memory: it must not come while memory is being taken.
+        // So it is sent by hand, at a moment when this thread does nothing else.
+        let signal = SigSet::from(Signal::SIGPROF);
+        signal.thread_block().map_err(failed)?;
         // Unwinding within these may wait for a lock that the interrupted code holds.
         let guard = ProfilerGuardBuilder::default()
             .frequency(FREQUENCY_HZ)
             .blocklist(&["libgcc", "vdso"])
             .build();
-        Ok(Self(guard.map_err(failed)?))
+        let sent = if guard.is_ok() {
+            raise(Signal::SIGPROF)
+        } else {
+            Ok(())
+        };
+        signal.thread_unblock().map_err(failed)?;
+        let guard = guard.map_err(failed)?;
+        sent.map_err(failed)?;
+        Ok(Self(guard))
     }
 
     /// Ends, and looks up the names: this takes seconds in a large binary.
