@@ -76,6 +76,8 @@ export class Server {
       FLEETHOLD_STATE_DIR: state,
       FLEETHOLD_CONFIG_DIR: join(state, 'etc'),
       FLEETHOLD_RUN_DIR: join(this.dir, 'run'),
+      // Servers of tests measure nothing that another one could disturb.
+      FLEETHOLD_BENCH_LOCK: `e2e-${process.pid}-${this.dir.slice(-8)}`,
     };
   }
 

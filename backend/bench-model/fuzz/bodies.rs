@@ -3,7 +3,7 @@
 
 use fleethold_bench_model::comparison::Comparison;
 use fleethold_bench_model::export::{ExportFormat, MAIL_COLUMNS, export};
-use fleethold_bench_model::flame::{Orientation, layout};
+use fleethold_bench_model::flame::{Limits, Orientation, layout};
 use fleethold_bench_model::import::{Content, Format, Imported, import};
 use fleethold_bench_model::pair::pair;
 use fleethold_bench_model::verdict::Rules;
@@ -46,7 +46,7 @@ fn check(imported: &Imported) {
             }
         }
         Content::Stacks(folded) => {
-            let all = layout(folded, Some(folded), Orientation::Flame, 0.0);
+            let all = layout(folded, Some(folded), Orientation::Flame, Limits::NONE);
             assert_eq!(all.scale, 0.0);
             assert!(all.search("a").share <= 1.0 + 1e-9);
         }

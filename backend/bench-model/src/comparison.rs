@@ -174,6 +174,11 @@ impl<'a> Comparison<'a> {
         })
     }
 
+    /// Whether any side says what it was measured on. Otherwise nobody can tell whether it was the same machine.
+    pub fn machines_known(&self) -> bool {
+        !(self.matrix.before.machine_class.is_empty() && self.matrix.after.machine_class.is_empty())
+    }
+
     /// All cells of all rows, in order.
     pub fn cells(&self) -> impl Iterator<Item = (&'a Row, &JudgedCell<'a>)> {
         self.rows

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `flame` | folded stacks: parse, merge, totals, text |
-//! | `tree` | frames with their totals on both sides |
+//! | `sweep` | frames with their totals on both sides, one after the other, never all at once |
 //! | `layout` | rows of boxes for a flame or icicle view, search |
 
 use std::collections::BTreeMap;
@@ -12,12 +12,16 @@ use std::fmt;
 use crate::text::quote;
 
 mod layout;
-mod tree;
+mod sweep;
 
-pub use layout::{Frame, Layout, Match, Orientation, layout};
+pub use layout::{Frame, Layout, Limits, Match, Orientation, layout};
 
-/// Deepest stack that is kept: deeper ones are refused, so nothing that walks a tree has to fear its depth.
-pub const MAX_DEPTH: usize = 2048;
+/// Deepest stack that is kept: deeper ones are refused, so nothing that walks frames has to fear their depth.
+pub const MAX_DEPTH: usize = 512;
+/// Different stacks that are kept at most, all files of a merge together. A profile has thousands.
+pub const MAX_STACKS: usize = 1_000_000;
+/// Longest name of a frame in bytes: more than any compiler's name of a generic function that a person could read.
+pub const MAX_FRAME_NAME: usize = 4096;
 
 /// Stacks with how often each was seen, as `perf script | stackcollapse` and pprof write them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,7 +43,8 @@ impl Folded {
     /// Reads lines `frame;frame;frame COUNT`, outermost frame first. Empty lines are skipped, equal stacks add up.
     ///
     /// # Errors
-    /// [`FoldedError`] at the first line without a stack and a whole number, or deeper than [`MAX_DEPTH`].
+    /// [`FoldedError`] at the first line without a stack and a whole number, deeper than [`MAX_DEPTH`], with a name longer
+    /// than [`MAX_FRAME_NAME`], or with one stack more than [`MAX_STACKS`].
     pub fn parse(text: &str) -> Result<Self, FoldedError> {
         let mut folded = Self::default();
         for (line, text) in (1..).zip(text.lines()) {
@@ -60,24 +65,44 @@ impl Folded {
             if stack.is_empty() {
                 return Err(fail("at least one frame"));
             }
-            if stack.split(';').count() > MAX_DEPTH {
-                return Err(fail("at most 2048 frames"));
+            let mut depth = 0;
+            for frame in stack.split(';') {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(fail(&format!("at most {MAX_DEPTH} frames")));
+                }
+                if frame.len() > MAX_FRAME_NAME {
+                    return Err(fail(&format!("at most {MAX_FRAME_NAME} bytes of a frame's name")));
+                }
             }
-            folded.add(stack, count);
+            folded
+                .add(stack, count)
+                .map_err(|()| fail(&format!("at most {MAX_STACKS} different stacks")))?;
         }
         Ok(folded)
     }
 
-    fn add(&mut self, stack: &str, count: u64) {
-        let own = self.0.entry(stack.to_owned()).or_default();
-        *own = own.saturating_add(count);
+    fn add(&mut self, stack: &str, count: u64) -> Result<(), ()> {
+        if let Some(own) = self.0.get_mut(stack) {
+            *own = own.saturating_add(count);
+            return Ok(());
+        }
+        if self.0.len() >= MAX_STACKS {
+            return Err(());
+        }
+        self.0.insert(stack.to_owned(), count);
+        Ok(())
     }
 
-    /// Adds all stacks of `other`.
-    pub fn merge(&mut self, other: &Self) {
+    /// Adds all stacks of `other`; says how often the stacks were seen that had no place any more ([`MAX_STACKS`]).
+    pub fn merge(&mut self, other: &Self) -> u64 {
+        let mut left_out: u64 = 0;
         for (stack, count) in &other.0 {
-            self.add(stack, *count);
+            if self.add(stack, *count).is_err() {
+                left_out = left_out.saturating_add(*count);
+            }
         }
+        left_out
     }
 
     /// How often any stack was seen.
@@ -119,7 +144,7 @@ mod tests {
         let mut one = Folded::parse("main;a 3\nmain;b b 2\n\nmain;a 1\n").unwrap();
         assert_eq!(one.to_string(), "main;a 4\nmain;b b 2\n");
         assert_eq!((one.total(), one.len()), (6, 2));
-        one.merge(&Folded::parse("main;a 1\nidle 5\n").unwrap());
+        assert_eq!(one.merge(&Folded::parse("main;a 1\nidle 5\n").unwrap()), 0);
         assert_eq!(one.to_string(), "idle 5\nmain;a 5\nmain;b b 2\n");
     }
 
@@ -134,6 +159,24 @@ mod tests {
         ] {
             assert_eq!(Folded::parse(text).unwrap_err().line, line, "{text}");
         }
-        assert!(Folded::parse(&format!("{} 1", "a;".repeat(MAX_DEPTH))).is_err());
+    }
+
+    #[test]
+    fn what_is_too_much() {
+        let frames = |count: usize| format!("{}a 1\n", "a;".repeat(count - 1));
+        assert!(Folded::parse(&frames(MAX_DEPTH)).is_ok());
+        let error = Folded::parse(&frames(MAX_DEPTH + 1)).unwrap_err();
+        assert_eq!(error.expected, "at most 512 frames");
+        let error = Folded::parse(&format!("a 1\nb;{} 1\n", "n".repeat(MAX_FRAME_NAME + 1))).unwrap_err();
+        assert_eq!(
+            (error.line, error.expected.as_str()),
+            (2, "at most 4096 bytes of a frame's name")
+        );
+        let many: String = (0..=MAX_STACKS).map(|number| format!("{number} 1\n")).collect();
+        let error = Folded::parse(&many).unwrap_err();
+        assert_eq!(
+            (error.line, error.expected.as_str()),
+            (MAX_STACKS + 1, "at most 1000000 different stacks")
+        );
     }
 }

@@ -3,6 +3,8 @@
 //! Every parser takes bytes from a stranger: it answers with a typed error that names file, line or field, what was
 //! expected and what was found, and never panics. Nothing is guessed: an unknown unit, a number that is no
 //! measurement or a file that ends too early is refused as a whole. Nothing is lost: what is no sample is a fact.
+//! Whatever the file, reading it takes less than a gigabyte: values, samples, series and facts are counted, and
+//! refused before they are kept.
 //!
 //! | file | format | made by |
 //! |---|---|---|
@@ -33,6 +35,7 @@ use crate::unit::{Direction, Unit};
 mod action;
 mod bencher;
 mod criterion;
+mod document;
 mod error;
 mod fio;
 mod folded;
@@ -51,6 +54,16 @@ pub use sniff::sniff;
 
 /// Largest file that is read: 128 MiB, more than a million samples in any format.
 pub const MAX_BYTES: usize = 128 << 20;
+/// Series of a file at most.
+pub const MAX_SERIES: usize = 250_000;
+/// Bytes of a series' workload, parameters and metric at most.
+pub const MAX_KEY_BYTES: usize = 8 << 10;
+/// Bytes of the same over all series of a file at most.
+const MAX_KEYS_BYTES: usize = 64 << 20;
+/// Facts of a file at most.
+pub const MAX_FACTS: usize = 1_000_000;
+/// Bytes of names and texts of all facts at most: more than any file has that is not made for it.
+const MAX_FACT_BYTES: usize = MAX_BYTES;
 
 /// A format that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -176,7 +189,7 @@ pub enum Content {
 /// Samples of one series in the order of the file, in the unit of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedSeries {
-    /// What they measure. The machine class is not known from a file.
+    /// What they measure. The machine class is what the file says about its machine; most say nothing.
     pub key: SeriesKey,
     /// The samples: finite, not below zero.
     pub values: Vec<f64>,
@@ -279,7 +292,9 @@ struct Found<'a> {
     keys: BTreeMap<SeriesKey, usize>,
     list: Vec<ImportedSeries>,
     samples: usize,
+    key_bytes: usize,
     facts: BTreeMap<String, String>,
+    fact_bytes: usize,
 }
 
 impl<'a> Found<'a> {
@@ -289,37 +304,81 @@ impl<'a> Found<'a> {
             keys: BTreeMap::new(),
             list: Vec::new(),
             samples: 0,
+            key_bytes: 0,
             facts: BTreeMap::new(),
+            fact_bytes: 0,
         }
     }
 
     /// Adds a sample; series keep the order in which they first appear.
-    fn sample(&mut self, key: SeriesKey, value: f64, place: Place) -> Result<(), ImportError> {
+    fn sample(&mut self, key: SeriesKey, value: f64, place: impl Fn() -> Place) -> Result<(), ImportError> {
+        let at = self.series_at(key, &place)?;
+        self.sample_of(at, value, place)
+    }
+
+    /// The number of a series, for many samples of it.
+    fn series_at(&mut self, key: SeriesKey, place: impl Fn() -> Place) -> Result<usize, ImportError> {
+        if let Some(known) = self.keys.get(&key) {
+            return Ok(*known);
+        }
+        let parameters = key
+            .parameters
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
+        let bytes =
+            key.workload.len() + key.metric.len() + key.machine_class.len() + parameters.sum::<usize>();
+        if bytes > MAX_KEY_BYTES {
+            let expected = format!("at most {MAX_KEY_BYTES} bytes of workload, parameters and metric");
+            return Err(self.source.error(place(), expected, &bytes.to_string()));
+        }
+        self.key_bytes += bytes;
+        if self.list.len() >= MAX_SERIES || self.key_bytes > MAX_KEYS_BYTES {
+            let expected = format!("at most {MAX_SERIES} series, with {MAX_KEYS_BYTES} bytes of names");
+            return Err(self.source.error(place(), expected, "more"));
+        }
+        let at = self.list.len();
+        self.keys.insert(key.clone(), at);
+        self.list.push(ImportedSeries {
+            key,
+            values: Vec::new(),
+        });
+        Ok(at)
+    }
+
+    /// Adds a sample to the series of [`Found::series_at`].
+    fn sample_of(&mut self, at: usize, value: f64, place: impl Fn() -> Place) -> Result<(), ImportError> {
         let checked = check_value(value, self.samples).map_err(|_| {
             self.source
-                .error(place.clone(), "a finite number of at least 0", &value.to_string())
+                .error(place(), "a finite number of at least 0", &value.to_string())
         })?;
         self.samples += 1;
         if self.samples > MAX_SAMPLES {
-            return Err(self
-                .source
-                .error(place, format!("at most {MAX_SAMPLES} samples"), "more"));
+            let expected = format!("at most {MAX_SAMPLES} samples");
+            return Err(self.source.error(place(), expected, "more"));
         }
-        let next = self.list.len();
-        let at = *self.keys.entry(key.clone()).or_insert(next);
-        match self.list.get_mut(at) {
-            Some(series) => series.values.push(checked),
-            None => self.list.push(ImportedSeries {
-                key,
-                values: vec![checked],
-            }),
+        if let Some(series) = self.list.get_mut(at) {
+            series.values.push(checked);
         }
         Ok(())
     }
 
+    /// Refuses a fact for which there is no room.
+    fn room_for_fact(&self, bytes: usize, place: impl Fn() -> Place) -> Result<(), ImportError> {
+        if self.facts.len() < MAX_FACTS && self.fact_bytes + bytes <= MAX_FACT_BYTES {
+            return Ok(());
+        }
+        let expected = format!("at most {MAX_FACTS} facts beside the samples, with {MAX_FACT_BYTES} bytes");
+        Err(self.source.error(place(), expected, "more"))
+    }
+
     /// Keeps something that is no sample.
-    fn fact(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        self.facts.insert(name.into(), value.into());
+    fn fact(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), ImportError> {
+        let (name, value) = (name.into(), value.into());
+        let bytes = name.len() + value.len();
+        self.room_for_fact(bytes, || Place::Field(name.clone()))?;
+        self.fact_bytes += bytes;
+        self.facts.insert(name, value);
+        Ok(())
     }
 
     /// A unit as another tool writes it.
@@ -334,6 +393,8 @@ impl<'a> Found<'a> {
     }
 
     fn series(&mut self) -> Content {
-        Content::Series(std::mem::take(&mut self.list))
+        let mut list = std::mem::take(&mut self.list);
+        list.retain(|series| !series.values.is_empty());
+        Content::Series(list)
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! A workload becomes a scenario, its parameters the value of the knob `parameters`. A series that only one file has
 //! stays in with its one side: it gets no verdict, but it is not hidden either.
+//!
+//! Judged is what a benchmark is about: times as mean or median, throughput and rates. Extremes, deviations, tails and
+//! counters are shown without a verdict: each of them would take its share of the correction and be no news of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +12,7 @@ use crate::import::ImportedSeries;
 use crate::matrix::{Cell, MAX_NAME, Matrix, MatrixError, Metric, Row, Scenario, Version};
 use crate::sample::{SampleError, Samples};
 use crate::series::SeriesKey;
-use crate::unit::{Direction, Unit};
+use crate::unit::{Dimension, Direction, Unit};
 use crate::verdict::Rules;
 
 /// Why two files make no matrix.
@@ -39,11 +42,14 @@ pub fn pair(
 ) -> Result<Matrix, PairError> {
     let all = || before.1.iter().chain(after.1);
     let metrics = metrics(all().map(|series| &series.key));
+    let machines = [machines(before.1), machines(after.1)];
+    // Only then are they told apart: usually a file is of one machine, and the other file of another.
+    let has_many = machines.iter().any(|of| of.len() > 1);
     let mut order: Vec<Place> = Vec::new();
     let mut values: BTreeMap<Place, [Vec<f64>; 2]> = BTreeMap::new();
     for (side, list) in [(0, before.1), (1, after.1)] {
         for series in list {
-            let place = place(&series.key, &metrics);
+            let place = place(&series.key, &metrics, has_many);
             let sides = values.entry(place.clone()).or_insert_with(|| {
                 order.push(place);
                 Default::default()
@@ -54,12 +60,13 @@ pub fn pair(
         }
     }
     let mut scenarios: Vec<Scenario> = Vec::new();
+    let mut named: BTreeSet<String> = BTreeSet::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
     for place in order {
         let [first, second] = values.remove(&place).unwrap_or_default();
         let (scenario, value, metric) = place;
-        if !scenarios.iter().any(|known| known.name == scenario) {
+        if named.insert(scenario.clone()) {
             scenarios.push(Scenario {
                 name: scenario.clone(),
                 legend: "imported".to_owned(),
@@ -85,6 +92,7 @@ pub fn pair(
             });
         }
     }
+    let [on_before, on_after] = machines;
     let matrix = Matrix {
         workload: "imported".to_owned(),
         knob: "parameters".to_owned(),
@@ -92,8 +100,8 @@ pub fn pair(
         scenarios,
         metrics: metrics.into_values().collect(),
         rows,
-        before: before.0,
-        after: after.0,
+        before: on(before.0, &on_before),
+        after: on(after.0, &on_after),
         data_sha256: String::new(),
         permalink: None,
         quick: false,
@@ -101,6 +109,61 @@ pub fn pair(
     };
     matrix.validate()?;
     Ok(matrix)
+}
+
+/// The machines that a file names; of a series without one the empty name.
+fn machines(list: &[ImportedSeries]) -> BTreeSet<&str> {
+    list.iter()
+        .map(|series| series.key.machine_class.as_str())
+        .collect()
+}
+
+/// A side with the machines of its file, unless it is known better.
+fn on(side: Version, machines: &BTreeSet<&str>) -> Version {
+    if !side.machine_class.is_empty() || machines.iter().all(|name| name.is_empty()) {
+        return side;
+    }
+    let names: Vec<&str> = machines
+        .iter()
+        .map(|name| if name.is_empty() { "not known" } else { *name })
+        .collect();
+    Version {
+        machine_class: clean(&names.join("; ")),
+        ..side
+    }
+}
+
+/// Names of metrics that judge as they are: github-action-benchmark has no other name for what it measures.
+const MAIN: [&str; 1] = ["value"];
+/// Words in the name of a metric that is beside the point: extremes, deviations, progress, how long the test was set to
+/// run.
+const BESIDE: [&str; 8] = [
+    "min",
+    "max",
+    "stddev",
+    "stdev",
+    "deviation",
+    "progress",
+    "runtime",
+    "stalled",
+];
+
+/// Whether a metric is what a benchmark is about.
+fn is_main(name: &str, unit: Unit) -> bool {
+    if MAIN.contains(&name) {
+        return true;
+    }
+    let is_tail = |word: &str| {
+        word.strip_prefix('p')
+            .and_then(|percent| percent.parse::<f64>().ok())
+            .is_some_and(|percent| percent != 50.0)
+    };
+    matches!(
+        unit.dimension(),
+        Dimension::Time | Dimension::Throughput | Dimension::Rate
+    ) && !name
+        .split(['-', '_', ' ', '/'])
+        .any(|word| BESIDE.contains(&word) || is_tail(word))
 }
 
 /// What makes two series of one metric different metrics of a matrix.
@@ -113,11 +176,18 @@ fn kind(key: &SeriesKey) -> Kind {
 /// Metrics by kind. A name that comes in several units or directions is told apart by both.
 fn metrics<'a>(keys: impl Iterator<Item = &'a SeriesKey>) -> BTreeMap<Kind, Metric> {
     let kinds: BTreeSet<Kind> = keys.map(kind).collect();
-    let is_shared = |name: &str| kinds.iter().filter(|(other, ..)| other == name).count() > 1;
+    // A file of counters alone is about its counters.
+    let has_main = kinds.iter().any(|(name, unit, _)| is_main(name, *unit));
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, ..) in &kinds {
+        *uses.entry(name).or_default() += 1;
+    }
+    let is_shared = |name: &str| uses.get(name).is_some_and(|uses| *uses > 1);
     kinds
         .iter()
         .map(|of| {
             let (name, unit, better) = of.clone();
+            let judged = !has_main || is_main(&name, unit);
             let metric = Metric {
                 name: if is_shared(&name) {
                     clean(&format!("{name} [{unit}, {better}]"))
@@ -126,19 +196,22 @@ fn metrics<'a>(keys: impl Iterator<Item = &'a SeriesKey>) -> BTreeMap<Kind, Metr
                 },
                 unit,
                 better,
-                judged: true,
+                judged,
             };
             (of.clone(), metric)
         })
         .collect()
 }
 
-fn place(key: &SeriesKey, metrics: &BTreeMap<Kind, Metric>) -> Place {
-    let parameters: Vec<String> = key
+fn place(key: &SeriesKey, metrics: &BTreeMap<Kind, Metric>, with_machine: bool) -> Place {
+    let mut parameters: Vec<String> = key
         .parameters
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
+    if with_machine && !key.machine_class.is_empty() {
+        parameters.push(format!("on {}", key.machine_class));
+    }
     let metric = metrics
         .get(&kind(key))
         .map_or_else(String::new, |metric| metric.name.clone());
@@ -165,6 +238,7 @@ fn clean(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::comparison::Comparison;
+    use crate::export::{ExportFormat, export};
     use crate::verdict::Verdict;
 
     fn series(workload: &str, metric: &str, unit: Unit, values: &[f64]) -> ImportedSeries {
@@ -203,6 +277,86 @@ mod tests {
             verdicts,
             [Verdict::Faster, Verdict::Inconclusive { more_runs: 6 }]
         );
+    }
+
+    #[test]
+    fn extremes_tails_and_counters_are_shown_without_a_verdict() {
+        let judged = |metrics: &[(&str, Unit)]| -> Vec<String> {
+            let list: Vec<ImportedSeries> = metrics
+                .iter()
+                .map(|(metric, unit)| series("w", metric, *unit, &[1.0]))
+                .collect();
+            let matrix = pair((version("a"), &list), (version("b"), &list), Rules::default()).unwrap();
+            assert_eq!(matrix.rows.iter().flat_map(|row| &row.cells).count(), list.len());
+            let judged = matrix.metrics.into_iter().filter(|metric| metric.judged);
+            judged.map(|metric| metric.name).collect()
+        };
+        let fio = [
+            ("bw_bytes", Unit::BytesPerSecond),
+            ("iops", Unit::OperationsPerSecond),
+            ("runtime", Unit::Milliseconds),
+            ("io_bytes", Unit::Bytes),
+            ("lat-min", Unit::Nanoseconds),
+            ("lat-max", Unit::Nanoseconds),
+            ("lat-mean", Unit::Nanoseconds),
+            ("lat-stddev", Unit::Nanoseconds),
+            ("clat-p50.000000", Unit::Nanoseconds),
+            ("clat-p99.990000", Unit::Nanoseconds),
+            ("ctx", Unit::Count),
+        ];
+        assert_eq!(judged(&fio), ["bw_bytes", "clat-p50.000000", "iops", "lat-mean"]);
+        let time = [
+            ("time", Unit::Seconds),
+            ("user", Unit::CpuSeconds),
+            ("max-rss", Unit::Kibibytes),
+            ("minor-faults", Unit::Count),
+        ];
+        assert_eq!(judged(&time), ["time"]);
+        assert_eq!(
+            judged(&[("cycles", Unit::Cycles), ("faults", Unit::Count)]),
+            ["cycles", "faults"]
+        );
+    }
+
+    #[test]
+    fn files_of_two_machines_are_not_compared_by_accident() {
+        let on = |class: &str| {
+            let mut one = series("w", "time", Unit::Seconds, &[1.0; 6]);
+            one.key.machine_class = class.to_owned();
+            [one]
+        };
+        let paired = |before: &str, after: &str, across_machines: bool| {
+            let rules = Rules {
+                across_machines,
+                ..Rules::default()
+            };
+            pair((version("a"), &on(before)), (version("b"), &on(after)), rules).unwrap()
+        };
+        assert!(Comparison::judge(&paired("EPYC", "Xeon", false)).is_err());
+        let across = paired("EPYC", "Xeon", true);
+        assert!(Comparison::judge(&across).unwrap().across_machines);
+        assert_eq!(across.rows[0].value, "n=1");
+        let text = |matrix: &Matrix, format| export(&Comparison::judge(matrix).unwrap(), format);
+        let unknown = paired("", "", false);
+        let known = paired("EPYC", "EPYC", false);
+        for format in [ExportFormat::Mail, ExportFormat::Markdown, ExportFormat::Html] {
+            assert!(
+                text(&unknown, format).contains("machines not known"),
+                "{format:?}"
+            );
+            assert!(!text(&known, format).contains("machines not known"), "{format:?}");
+        }
+        assert!(text(&unknown, ExportFormat::Json).contains("\"machines_known\": false"));
+        // A file of two machines keeps their samples apart.
+        let both = [on("EPYC"), on("Xeon")].concat();
+        let rules = Rules {
+            across_machines: true,
+            ..Rules::default()
+        };
+        let matrix = pair((version("a"), &both), (version("b"), &on("EPYC")), rules).unwrap();
+        assert_eq!(matrix.before.machine_class, "EPYC; Xeon");
+        assert_eq!(matrix.rows[0].value, "n=1 on EPYC");
+        assert_eq!(matrix.rows.len(), 2);
     }
 
     #[test]

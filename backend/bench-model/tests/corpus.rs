@@ -367,3 +367,98 @@ fn what_is_refused_says_where_and_why() {
     assert!(error.to_string().contains("byte 0"), "{error}");
     assert!(import("x", b"", None).is_err());
 }
+
+#[test]
+fn the_machine_is_what_the_file_says() {
+    let class = |text: &str, format| match import("f", text.as_bytes(), Some(format)).unwrap().content {
+        Content::Series(series) => series[0].key.machine_class.clone(),
+        other => panic!("{other:?}"),
+    };
+    let line = "BenchmarkRead-8 10 5 ns/op\n";
+    let go = |head: &str| class(&format!("{head}{line}"), Format::GoBench);
+    assert_eq!(
+        go("goos: linux\ngoarch: amd64\ncpu: AMD EPYC 7B13\n"),
+        "AMD EPYC 7B13, linux/amd64"
+    );
+    assert_eq!(go("goos: linux\ngoarch: arm64\n"), "linux/arm64");
+    assert_eq!(go(""), "");
+    let fio = r#"{"fio version":"fio-3.33","jobs":[],"client_stats":[
+        {"jobname":"j","hostname":"pve1","read":{"total_ios":1,"iops":5.0}}]}"#;
+    assert_eq!(class(fio, Format::Fio), "pve1");
+}
+
+#[test]
+fn a_file_made_to_take_memory_is_refused() {
+    let ones = format!(
+        r#"{{"results":[{{"command":"x","times":[{}1]}}]}}"#,
+        "1,".repeat(10_000_000)
+    );
+    let deep = format!("{{\"{}\":[{}[]]}}", "k".repeat(1 << 20), "1,".repeat(1000));
+    let wide: String = (0..=250_000)
+        .map(|n| format!("BenchmarkR{n} 1 5 ns/op\n"))
+        .collect();
+    let samples = format!(
+        r#"{{"results":[{{"command":"x","times":[{}1]}}]}}"#,
+        "1,".repeat(4_000_000)
+    );
+    for (text, format, place, expected, found) in [
+        (
+            ones,
+            Format::Hyperfine,
+            "line 1",
+            "at most 8000000 values in a JSON document",
+            "more",
+        ),
+        (
+            samples,
+            Format::Hyperfine,
+            "field `results[0].times[4000000]`",
+            "at most 4000000 samples",
+            "more",
+        ),
+        (
+            format!(r#"[{{"name":"x","unit":"s","value":1,"extra":{deep}}}]"#),
+            Format::CustomSmallerIsBetter,
+            "field `[0].extra.kkk",
+            "at most 1000000 facts beside the samples, with 134217728 bytes",
+            "more",
+        ),
+        (
+            format!(r#"{{"{}":{{"latency":{{"value":1}}}}}}"#, "k".repeat(9000)),
+            Format::Bencher,
+            "field `kkk",
+            "at most 8192 bytes of workload, parameters and metric",
+            "9007",
+        ),
+        (
+            wide,
+            Format::GoBench,
+            "line 250001",
+            "at most 250000 series, with 67108864 bytes of names",
+            "more",
+        ),
+        (
+            format!("BenchmarkR 1 {}\n", "5 ns/op ".repeat(1000)),
+            Format::GoBench,
+            "line 1",
+            "at most 1000 words",
+            "more",
+        ),
+        (
+            format!("{{{}}}", ",".repeat(16_000_001)),
+            Format::OwnJson,
+            "beginning",
+            "at most 16000000 values in a JSON document",
+            "16000001",
+        ),
+    ] {
+        let error = import("file.txt", text.as_bytes(), Some(format)).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.starts_with(&format!("import file.txt, {place}")),
+            "{}",
+            &message[..message.len().min(200)]
+        );
+        assert_eq!((error.expected.as_str(), error.found.as_str()), (expected, found));
+    }
+}

@@ -65,6 +65,8 @@ pub struct ServeOptions {
     pub ready_file: Option<PathBuf>,
     /// The binary whose processes take benchmark samples; absent: this one.
     pub worker: Option<PathBuf>,
+    /// Another lock than that of the machine: for tests, which measure nothing that others could disturb.
+    pub bench_lock: Option<String>,
     /// Workload files that are offered beside those of the binary.
     pub workloads: Vec<PathBuf>,
     /// Datastores are also found in the older way, for the benchmark that compares the two.
@@ -360,11 +362,11 @@ async fn lab(
         None => std::env::current_exe().context("finding this binary")?,
     };
     let (views, dir) = (Arc::clone(views), settings.state_dir.join("bench"));
-    let files = options.workloads.clone();
+    let (files, lock) = (options.workloads.clone(), options.bench_lock.clone());
     let made = work.spawn_blocking(move || {
         let workloads = workloads::load(&files)?;
-        let lab =
-            Lab::new(views, dir, worker, workloads).context("cannot make the folder of the benchmarks")?;
+        let lab = Lab::new(views, dir, lock, worker, workloads)
+            .context("cannot make the folder of the benchmarks")?;
         anyhow::Ok(Arc::new(lab))
     });
     made.await?

@@ -20,6 +20,7 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
         "run": comparison.matrix,
         "judged_cells": comparison.judged_cells,
         "across_machines": comparison.across_machines,
+        "machines_known": comparison.machines_known(),
         "environment_differences": comparison
             .environment
             .iter()

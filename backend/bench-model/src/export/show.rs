@@ -204,6 +204,9 @@ pub(super) fn warnings(comparison: &Comparison<'_>) -> Vec<String> {
             }
         }
     }
+    if !comparison.machines_known() {
+        lines.push("Environment: machines not known; neither side says what measured it.".to_owned());
+    }
     for fact in &comparison.environment {
         let or_unknown = |text: &str| {
             if text.is_empty() {

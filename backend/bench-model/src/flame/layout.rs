@@ -1,7 +1,10 @@
 //! Where each frame is drawn: rows of boxes whose widths are shares of all samples.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
 use super::Folded;
-use super::tree::Tree;
+use super::sweep::{Swept, sweep};
 
 /// Which way the stacks grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +45,8 @@ pub struct Layout {
     pub total: u64,
     /// The largest distance of any delta from 0: the end of the one colour scale. 0 without a comparison.
     pub scale: f64,
+    /// Frames that are not drawn: too narrow, or too many.
+    pub hidden: u64,
 }
 
 /// What a search found.
@@ -53,53 +58,107 @@ pub struct Match {
     pub share: f64,
 }
 
+/// What is drawn of all frames.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Narrower boxes, as a share of the width, are left out with everything inside them.
+    pub min_width: f64,
+    /// Boxes at most: the widest, of equally wide ones the outer ones, so that none loses the box it stands on.
+    pub max_frames: usize,
+}
+
+impl Limits {
+    /// Everything.
+    pub const NONE: Self = Self {
+        min_width: 0.0,
+        max_frames: usize::MAX,
+    };
+}
+
+/// A frame to draw; the least of two is the one to leave out.
+struct Kept<'a>(Swept<'a>);
+
+impl Kept<'_> {
+    fn rank(&self) -> (u64, Reverse<usize>, Reverse<u64>) {
+        (self.0.total, Reverse(self.0.depth), Reverse(self.0.left))
+    }
+}
+
+impl PartialEq for Kept<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Kept<'_> {}
+
+impl PartialOrd for Kept<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kept<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
 /// Lays out `folded`; with `before`, each box carries the change since then. Frames that are only in `before` have
-/// no width and are not drawn. Boxes narrower than `min_width` (a share of the width) are left out with everything
-/// inside them.
-pub fn layout(folded: &Folded, before: Option<&Folded>, orientation: Orientation, min_width: f64) -> Layout {
-    let tree = Tree::new(folded, before);
-    let mut rows: Vec<Vec<Frame>> = Vec::new();
-    let mut scale: f64 = 0.0;
+/// no width and are not drawn. Takes the memory of the boxes that are drawn, not of all frames.
+pub fn layout(folded: &Folded, before: Option<&Folded>, orientation: Orientation, limits: Limits) -> Layout {
     let total = folded.total();
     let other_total = before.map(Folded::total);
     let share = |count: u64, of: u64| if of == 0 { 0.0 } else { count as f64 / of as f64 };
-    // Node, depth with the root at 0, left edge in samples.
-    let mut open: Vec<(usize, usize, u64)> = vec![(0, 0, 0)];
-    while let Some((at, depth, left)) = open.pop() {
-        let Some(node) = tree.nodes.get(at) else { continue };
-        let width = share(node.counts.total, total);
-        if node.counts.total == 0 || width < min_width {
-            continue;
+    let mut kept: BinaryHeap<Reverse<Kept<'_>>> = BinaryHeap::new();
+    let mut hidden: u64 = 0;
+    sweep(folded, before, |frame| {
+        if frame.total == 0 {
+            return;
         }
-        let delta = other_total.map(|other| width - share(node.counts.other_total, other));
+        if share(frame.total, total) < limits.min_width {
+            hidden += 1;
+            return;
+        }
+        kept.push(Reverse(Kept(*frame)));
+        if kept.len() > limits.max_frames {
+            kept.pop();
+            hidden += 1;
+        }
+    });
+    let mut rows: Vec<Vec<Frame>> = Vec::new();
+    let mut scale: f64 = 0.0;
+    for Reverse(Kept(frame)) in kept {
+        let width = share(frame.total, total);
+        let delta = other_total.map(|other| width - share(frame.other_total, other));
         scale = scale.max(delta.unwrap_or(0.0).abs());
-        while rows.len() <= depth {
+        while rows.len() <= frame.depth {
             rows.push(Vec::new());
         }
-        if let Some(row) = rows.get_mut(depth) {
+        if let Some(row) = rows.get_mut(frame.depth) {
             row.push(Frame {
-                name: node.name.clone(),
-                x: share(left, total),
+                name: frame.name.to_owned(),
+                x: share(frame.left, total),
                 width,
-                total: node.counts.total,
-                own: node.counts.own,
+                total: frame.total,
+                own: frame.own,
                 delta,
-                depth: depth.saturating_sub(1),
+                depth: frame.depth.saturating_sub(1),
             });
-        }
-        let mut edge = left;
-        for child in node.children.values() {
-            open.push((*child, depth + 1, edge));
-            edge = edge.saturating_add(tree.nodes.get(*child).map_or(0, |child| child.counts.total));
         }
     }
     for row in &mut rows {
-        row.sort_by(|a, b| a.x.total_cmp(&b.x));
+        row.sort_by(|a, b| a.x.total_cmp(&b.x).then_with(|| a.name.cmp(&b.name)));
     }
     if orientation == Orientation::Flame {
         rows.reverse();
     }
-    Layout { rows, total, scale }
+    Layout {
+        rows,
+        total,
+        scale,
+        hidden,
+    }
 }
 
 impl Layout {
@@ -141,7 +200,7 @@ mod tests {
             &folded("main;a;x 3\nmain;a 1\nmain;b 4\nidle 2\n"),
             None,
             Orientation::Icicle,
-            0.0,
+            Limits::NONE,
         );
         let row = |at: usize| -> Vec<(&str, f64, f64)> {
             icicle.rows[at]
@@ -154,7 +213,7 @@ mod tests {
         assert_eq!(row(2), [("a", 0.2, 0.4), ("b", 0.6, 0.4)]);
         assert_eq!(row(3), [("x", 0.2, 0.3)]);
         assert_eq!((icicle.rows[2][0].total, icicle.rows[2][0].own), (4, 1));
-        let flame = layout(&folded("main;a 1\n"), None, Orientation::Flame, 0.0);
+        let flame = layout(&folded("main;a 1\n"), None, Orientation::Flame, Limits::NONE);
         assert_eq!(flame.rows[0][0].name, "a");
         assert_eq!(flame.rows[2][0].name, "all");
     }
@@ -166,14 +225,14 @@ mod tests {
             &folded("m;a 2\nm;b 2\n"),
             Some(&folded("m;a 1\nm;b 1\n")),
             Orientation::Icicle,
-            0.0,
+            Limits::NONE,
         );
         assert_eq!(same.scale, 0.0);
         let moved = layout(
             &folded("m;a 3\nm;b 1\n"),
             Some(&folded("m;a 1\nm;c 1\n")),
             Orientation::Icicle,
-            0.0,
+            Limits::NONE,
         );
         let deltas: Vec<_> = moved.rows[2]
             .iter()
@@ -189,18 +248,71 @@ mod tests {
             &folded("m;Read;read_at 5\nm;b;read 3\nm;c 2\n"),
             None,
             Orientation::Icicle,
-            0.0,
+            Limits::NONE,
         );
         let found = all.search("read");
         assert_eq!(found.boxes.len(), 3);
         assert!((found.share - 0.8).abs() < 1e-12, "{found:?}");
         assert_eq!(all.search("").boxes, []);
-        let wide = layout(&folded("m;a 99\nm;b;c 1\n"), None, Orientation::Icicle, 0.05);
+        let wide = layout(
+            &folded("m;a 99\nm;b;c 1\n"),
+            None,
+            Orientation::Icicle,
+            Limits {
+                min_width: 0.05,
+                ..Limits::NONE
+            },
+        );
         assert_eq!(wide.rows.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1]);
         assert!(
-            layout(&Folded::default(), None, Orientation::Flame, 0.0)
+            layout(&Folded::default(), None, Orientation::Flame, Limits::NONE)
                 .rows
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn the_widest_boxes_are_drawn_and_each_stands_on_another() {
+        let text: String = (0..5_000)
+            .map(|number| format!("m;group{};leaf!{number};x {}\n", number % 70, number % 90 + 1))
+            .collect();
+        let stacks = folded(&text);
+        let all = layout(&stacks, None, Orientation::Icicle, Limits::NONE);
+        let count = |layout: &Layout| layout.rows.iter().map(Vec::len).sum::<usize>();
+        let limits = Limits {
+            max_frames: 300,
+            ..Limits::NONE
+        };
+        let some = layout(&stacks, None, Orientation::Icicle, limits);
+        assert_eq!((count(&all), count(&some)), (2 + 70 + 2 * 5_000, 300));
+        assert_eq!(some.hidden, (count(&all) - 300) as u64);
+        for (row, frames) in some.rows.iter().enumerate() {
+            for frame in frames {
+                assert!(all.rows[row].contains(frame), "{frame:?}");
+                let stands = |below: &Frame| {
+                    below.x <= frame.x + 1e-12 && frame.x + frame.width <= below.x + below.width + 1e-12
+                };
+                assert!(row == 0 || some.rows[row - 1].iter().any(stands), "{frame:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_sort_around_the_separator_are_one_frame() {
+        // In the order of the text, `a!` stands between `a` and `a;`.
+        let drawn = layout(
+            &folded("a 1\na!;x 2\na;x 4\na;x;y 8\n"),
+            None,
+            Orientation::Icicle,
+            Limits::NONE,
+        );
+        let row = |at: usize| -> Vec<(&str, u64, u64)> {
+            drawn.rows[at]
+                .iter()
+                .map(|f| (f.name.as_str(), f.total, f.own))
+                .collect()
+        };
+        assert_eq!(row(1), [("a", 13, 1), ("a!", 2, 0)]);
+        assert_eq!(row(2), [("x", 12, 4), ("x", 2, 2)]);
     }
 }

@@ -17,8 +17,7 @@ pub(super) fn read(found: &mut Found<'_>, better: Direction) -> Result<(), Impor
             better,
             ..SeriesKey::new(entry.field("name")?.str()?, "value", unit)
         };
-        found.sample(key, value.number()?, value.place())?;
+        found.sample(key, value.number()?, || value.place())?;
     }
-    root.keep_facts(found, &["value"]);
-    Ok(())
+    root.keep_facts(found, &["value"])
 }

@@ -46,7 +46,7 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
                 key.better = Direction::Higher;
             }
             let value = metric.field("value")?;
-            found.sample(key, value.number()?, value.place())?;
+            found.sample(key, value.number()?, || value.place())?;
             for bound in ["lower_value", "upper_value"] {
                 if let Some(bound) = metric.get(bound) {
                     bound.number()?;
@@ -54,6 +54,5 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
             }
         }
     }
-    root.keep_facts(found, &["value"]);
-    Ok(())
+    root.keep_facts(found, &["value"])
 }

@@ -21,18 +21,19 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
             let key = SeriesKey::new(root.field("id")?.str()?, "time", unit);
             let (counts, values) = (root.field("iteration_count")?, root.field("measured_values")?);
             let (count_list, value_list) = (counts.elements()?, values.elements()?);
+            let at = found.series_at(key, || root.place())?;
             if count_list.len() != value_list.len() {
                 return Err(values.error("one value for each iteration count"));
             }
-            for (count, value) in count_list.iter().zip(&value_list) {
+            for (count, value) in count_list.zip(value_list) {
                 let iterations = count.number()?;
                 if iterations < 1.0 {
                     return Err(count.error("at least one iteration"));
                 }
-                found.sample(key.clone(), value.number()? / iterations, value.place())?;
+                found.sample_of(at, value.number()? / iterations, || value.place())?;
             }
         }
-        root.keep_facts(found, &[]);
+        root.keep_facts(found, &[])?;
     }
     Ok(())
 }

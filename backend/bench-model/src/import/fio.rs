@@ -27,7 +27,7 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
     let source = found.source;
     let (notes, text) = split(source)?;
     for (number, note) in (1..).zip(notes.lines()) {
-        found.fact(format!("line {number}"), note);
+        found.fact(format!("line {number}"), note)?;
     }
     let document = parse(source, text, None)?;
     let root = Node::root(source, &document, None);
@@ -35,8 +35,13 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
     for job in root.field("jobs")?.elements()? {
         read_job(found, &job)?;
     }
-    root.keep_facts(found, &[]);
-    Ok(())
+    // With --client the jobs of each server stand here, and `jobs` is empty.
+    if let Some(clients) = root.get("client_stats") {
+        for job in clients.elements()? {
+            read_job(found, &job)?;
+        }
+    }
+    root.keep_facts(found, &[])
 }
 
 /// Notes on the terminal may stand before the document.
@@ -54,10 +59,19 @@ fn split<'a>(source: &Source<'a>) -> Result<(&'a str, &'a str), ImportError> {
 
 fn read_job(found: &mut Found<'_>, job: &Node<'_>) -> Result<(), ImportError> {
     let name = job.field("jobname")?.str()?;
-    let key = |metric: &str, unit| SeriesKey::new(name, metric, unit);
+    // A job of a client and its servers names the host that did it.
+    let host = match job.get("hostname") {
+        Some(host) => host.str()?.to_owned(),
+        None => String::new(),
+    };
+    let key = |metric: &str, unit| {
+        let mut key = SeriesKey::new(name, metric, unit);
+        key.machine_class.clone_from(&host);
+        key
+    };
     for (field, unit) in JOB {
         if let Some(node) = job.get(field) {
-            found.sample(key(field, unit), node.number()?, node.place())?;
+            found.sample(key(field, unit), node.number()?, || node.place())?;
         }
     }
     for direction in ["read", "write", "trim", "sync"] {
@@ -69,7 +83,7 @@ fn read_job(found: &mut Found<'_>, job: &Node<'_>) -> Result<(), ImportError> {
         let of = |metric: &str, unit| key(metric, unit).with("direction", direction);
         for (field, unit) in DIRECTION {
             if let Some(value) = node.get(field) {
-                found.sample(of(field, unit), value.number()?, value.place())?;
+                found.sample(of(field, unit), value.number()?, || value.place())?;
             }
         }
         for latency in ["slat_ns", "clat_ns", "lat_ns"] {
@@ -85,13 +99,13 @@ fn read_job(found: &mut Found<'_>, job: &Node<'_>) -> Result<(), ImportError> {
             for field in ["min", "max", "mean", "stddev"] {
                 if let Some(value) = group.get(field) {
                     let key = of(&format!("{short}-{field}"), Unit::Nanoseconds);
-                    found.sample(key, value.number()?, value.place())?;
+                    found.sample(key, value.number()?, || value.place())?;
                 }
             }
             if let Some(percentiles) = group.get("percentile") {
                 for (percent, value) in percentiles.fields()? {
                     let key = of(&format!("{short}-p{percent}"), Unit::Nanoseconds);
-                    found.sample(key, value.number()?, value.place())?;
+                    found.sample(key, value.number()?, || value.place())?;
                 }
             }
         }

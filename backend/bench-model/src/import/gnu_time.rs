@@ -59,17 +59,15 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
             .find_map(|(prefix, metric, unit)| Some((text.strip_prefix(prefix)?, *metric, *unit)));
         match (command, known) {
             // A run too short for a share of the processor.
-            (Some(_), Some(("?%", ..))) => found.fact(format!("line {number}"), text),
+            (Some(_), Some(("?%", ..))) => found.fact(format!("line {number}"), text)?,
             (Some(command), Some((value, metric, unit))) => {
                 let number_of = value_of(source, number, metric, value)?;
-                found.sample(
-                    SeriesKey::new(command, metric, unit),
-                    number_of,
-                    Place::Line(number),
-                )?;
+                found.sample(SeriesKey::new(command, metric, unit), number_of, || {
+                    Place::Line(number)
+                })?;
             }
             _ if text.is_empty() => {}
-            _ => found.fact(format!("line {number}"), text),
+            _ => found.fact(format!("line {number}"), text)?,
         }
         // The status is the last line of a block.
         if text.starts_with(LAST) {
@@ -88,7 +86,7 @@ fn value_of(source: &Source<'_>, line: usize, metric: &str, text: &str) -> Resul
     match metric {
         "cpu" => plain(text.trim_end_matches('%')),
         "time" => {
-            let parts: Vec<&str> = text.split(':').collect();
+            let parts: Vec<&str> = text.split(':').take(4).collect();
             if !(2..=3).contains(&parts.len()) {
                 return Err(fail("h:mm:ss or m:ss"));
             }

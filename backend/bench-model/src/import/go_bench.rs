@@ -16,6 +16,9 @@ const OWN_UNITS: [(&str, &str); 5] = [
     ("MB/s", "throughput"),
 ];
 
+/// Words of a line at most.
+const MAX_WORDS: usize = 1000;
+
 /// Configuration that describes the machine, not what was measured.
 const MACHINE: [&str; 3] = ["goos", "goarch", "cpu"];
 
@@ -23,9 +26,10 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
     let source = found.source;
     let mut parameters: BTreeMap<String, String> = BTreeMap::new();
     let mut directions: BTreeMap<&str, Direction> = BTreeMap::new();
+    let mut machine: [&str; 3] = Default::default();
     for (number, line) in source.lines() {
         let place = Place::Line(number);
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words: Vec<&str> = line.split_whitespace().take(MAX_WORDS + 1).collect();
         match words.as_slice() {
             ["Unit", unit, settings @ ..] => {
                 for better in settings
@@ -37,35 +41,57 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
                         .map_err(|_| source.error(place.clone(), "better=lower or better=higher", better))?;
                     directions.insert(unit, direction);
                 }
-                found.fact(format!("line {number}"), line);
+                found.fact(format!("line {number}"), line)?;
             }
             // A name without numbers is what `-v` prints before the result.
             [name, iterations, measurements @ ..] if is_benchmark(name) && !measurements.is_empty() => {
+                if words.len() > MAX_WORDS {
+                    return Err(source.error(place, format!("at most {MAX_WORDS} words"), "more"));
+                }
                 if iterations.parse::<u64>().is_err() {
                     return Err(source.error(place, "a number of iterations", iterations));
                 }
-                let key = key_of(name, &parameters);
+                let mut key = key_of(name, &parameters);
+                key.machine_class = class_of(machine);
                 for pair in measurements.chunks(2) {
                     let [value, unit] = pair else {
                         return Err(source.error(place, "pairs of value and unit", line));
                     };
                     measurement(found, &key, &directions, value, unit, &place)?;
                 }
-                found.fact(format!("line {number} iterations"), *iterations);
+                found.fact(format!("line {number} iterations"), *iterations)?;
             }
             _ => {
-                if let Some((name, value)) = configuration(line)
-                    && !MACHINE.contains(&name)
-                {
-                    parameters.insert(name.to_owned(), value.to_owned());
+                if let Some((name, value)) = configuration(line) {
+                    match MACHINE
+                        .iter()
+                        .zip(&mut machine)
+                        .find(|(known, _)| **known == name)
+                    {
+                        Some((_, slot)) => *slot = value,
+                        None => {
+                            parameters.insert(name.to_owned(), value.to_owned());
+                        }
+                    }
                 }
                 if !line.trim().is_empty() {
-                    found.fact(format!("line {number}"), line);
+                    found.fact(format!("line {number}"), line)?;
                 }
             }
         }
     }
     Ok(())
+}
+
+/// The processor and what it runs, as far as the file says it: `AMD EPYC 7B13, linux/amd64`.
+fn class_of([system, architecture, processor]: [&str; 3]) -> String {
+    let platform = [system, architecture].map(|part| if part.is_empty() { "?" } else { part });
+    match (processor, platform) {
+        ("", ["?", "?"]) => String::new(),
+        ("", platform) => platform.join("/"),
+        (processor, ["?", "?"]) => processor.to_owned(),
+        (processor, platform) => format!("{processor}, {}", platform.join("/")),
+    }
 }
 
 fn is_benchmark(name: &str) -> bool {
@@ -128,5 +154,5 @@ fn measurement(
         better: directions.get(unit_text).copied().unwrap_or(unit.better()),
         ..key.clone()
     };
-    found.sample(key, number, place.clone())
+    found.sample(key, number, || place.clone())
 }

@@ -3,6 +3,7 @@
 use crate::series::SeriesKey;
 use crate::unit::Unit;
 
+use super::document::Value;
 use super::node::{Node, parse};
 use super::{Found, ImportError};
 
@@ -29,21 +30,21 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
         result.field("times")?;
         for (field, metric, unit) in SERIES {
             let Some(node) = result.get(field) else { continue };
-            let values = if node.value.is_array() {
-                node.elements()?
-            } else {
-                vec![node]
+            let key = SeriesKey {
+                metric: metric.to_owned(),
+                unit,
+                better: unit.better(),
+                ..key.clone()
             };
-            for value in values {
-                let key = SeriesKey {
-                    metric: metric.to_owned(),
-                    unit,
-                    ..key.clone()
-                };
-                found.sample(key, value.number()?, value.place())?;
+            let at = found.series_at(key, || node.place())?;
+            if !matches!(node.value, Value::List(_)) {
+                found.sample_of(at, node.number()?, || node.place())?;
+                continue;
+            }
+            for value in node.elements()? {
+                found.sample_of(at, value.number()?, || value.place())?;
             }
         }
     }
-    root.keep_facts(found, &SERIES.map(|(field, _, _)| field));
-    Ok(())
+    root.keep_facts(found, &SERIES.map(|(field, _, _)| field))
 }

@@ -1,83 +1,105 @@
-//! A place in a JSON document of a stranger: every step knows its path for the error.
+//! A place in a JSON document of a stranger: every step knows the way to it, and writes it down only for an error.
 
-use serde_json::Value;
+use std::fmt::Write as _;
 
+pub(super) use super::document::parse;
+
+use crate::text::quote;
+
+use super::document::Value;
 use super::{Found, ImportError, Place, Source};
 
-/// A value with its path.
-#[derive(Clone)]
+/// A value and where it stands.
+#[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     source: &'a Source<'a>,
     /// The line, when every line is a document of its own.
     line: Option<usize>,
-    path: String,
-    pub(super) value: &'a Value,
+    /// What it is a part of.
+    outer: Option<&'a Self>,
+    step: Step<'a>,
+    pub(super) value: &'a Value<'a>,
 }
 
-/// Parses `text` as one document. `line` is its line when every line is a document.
-pub(super) fn parse(source: &Source<'_>, text: &str, line: Option<usize>) -> Result<Value, ImportError> {
-    serde_json::from_str(text).map_err(|error| {
-        let expected = if error.is_eof() {
-            "the rest of the JSON document".to_owned()
-        } else {
-            "JSON".to_owned()
-        };
-        source.error(
-            Place::Line(line.unwrap_or(error.line())),
-            expected,
-            &error.to_string(),
-        )
-    })
+/// From a value to a part of it.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Field(&'a str),
+    Element(usize),
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn root(source: &'a Source<'a>, value: &'a Value, line: Option<usize>) -> Self {
+    pub(super) fn root(source: &'a Source<'a>, value: &'a Value<'a>, line: Option<usize>) -> Self {
         Self {
             source,
             line,
-            path: String::new(),
+            outer: None,
+            step: Step::Root,
             value,
         }
     }
 
-    fn at(&self, path: String, value: &'a Value) -> Self {
+    fn part(&'a self, step: Step<'a>, value: &'a Value<'a>) -> Self {
         Self {
-            source: self.source,
-            line: self.line,
-            path,
+            outer: Some(self),
+            step,
             value,
+            ..*self
         }
+    }
+
+    /// Such as `jobs[0].read.bw`.
+    fn path(&self) -> String {
+        let mut steps = vec![self.step];
+        let mut at = self.outer;
+        while let Some(node) = at {
+            steps.push(node.step);
+            at = node.outer;
+        }
+        let mut path = String::new();
+        for step in steps.iter().rev() {
+            step.append(&mut path);
+        }
+        path
     }
 
     pub(super) fn place(&self) -> Place {
-        match (self.line, self.path.is_empty()) {
+        self.place_of(&self.path())
+    }
+
+    fn place_of(&self, path: &str) -> Place {
+        let path = quote(path);
+        match (self.line, path.is_empty()) {
             (Some(line), true) => Place::Line(line),
-            (Some(line), false) => Place::LineField(line, self.path.clone()),
+            (Some(line), false) => Place::LineField(line, path),
             (None, true) => Place::Start,
-            (None, false) => Place::Field(self.path.clone()),
+            (None, false) => Place::Field(path),
         }
     }
 
     pub(super) fn error(&self, expected: &str) -> ImportError {
         let found = match self.value {
             Value::Object(_) => "an object".to_owned(),
-            Value::Array(_) => "an array".to_owned(),
+            Value::List(_) => "an array".to_owned(),
+            Value::Text(text) => format!("\"{text}\""),
             other => other.to_string(),
         };
         self.source.error(self.place(), expected, &found)
     }
 
     /// The field `key`, if it is there and not null.
-    pub(super) fn get(&self, key: &str) -> Option<Self> {
-        let value = self.value.get(key).filter(|value| !value.is_null())?;
-        Some(self.at(join(&self.path, key), value))
+    pub(super) fn get(&'a self, key: &'a str) -> Option<Self> {
+        let value = self.value.get(key).filter(|value| **value != Value::Null)?;
+        Some(self.part(Step::Field(key), value))
     }
 
     /// The field `key`, which has to be there.
-    pub(super) fn field(&self, key: &str) -> Result<Self, ImportError> {
+    pub(super) fn field(&'a self, key: &'a str) -> Result<Self, ImportError> {
         self.get(key).ok_or_else(|| {
-            let missing = self.at(join(&self.path, key), &Value::Null);
-            self.source.error(missing.place(), "a value", "nothing")
+            let mut path = self.path();
+            Step::Field(key).append(&mut path);
+            self.source.error(self.place_of(&path), "a value", "nothing")
         })
     }
 
@@ -89,54 +111,85 @@ impl<'a> Node<'a> {
         self.value.as_f64().ok_or_else(|| self.error("a number"))
     }
 
-    /// The elements of an array.
-    pub(super) fn elements(&self) -> Result<Vec<Self>, ImportError> {
-        let list = self.value.as_array().ok_or_else(|| self.error("an array"))?;
+    /// The elements of an array, one at a time.
+    pub(super) fn elements(&'a self) -> Result<impl ExactSizeIterator<Item = Self>, ImportError> {
+        let Value::List(list) = self.value else {
+            return Err(self.error("an array"));
+        };
         Ok(list
             .iter()
             .enumerate()
-            .map(|(index, value)| self.at(format!("{}[{index}]", self.path), value))
-            .collect())
+            .map(|(index, value)| self.part(Step::Element(index), value)))
     }
 
-    /// The fields of an object with their names.
-    pub(super) fn fields(&self) -> Result<Vec<(&'a str, Self)>, ImportError> {
-        let map = self.value.as_object().ok_or_else(|| self.error("an object"))?;
-        Ok(map
+    /// The fields of an object with their names, one at a time, in the order of the names.
+    pub(super) fn fields(&'a self) -> Result<impl Iterator<Item = (&'a str, Self)>, ImportError> {
+        let Value::Object(fields) = self.value else {
+            return Err(self.error("an object"));
+        };
+        Ok(fields
             .iter()
-            .map(|(key, value)| (key.as_str(), self.at(join(&self.path, key), value)))
-            .collect())
+            .map(|(key, value)| (key.as_ref(), self.part(Step::Field(key), value))))
     }
 
     /// Keeps every leaf below whose name `skip` does not know; an array of plain values is one fact.
-    pub(super) fn keep_facts(&self, found: &mut Found<'_>, skip: &[&str]) {
+    ///
+    /// # Errors
+    /// When it is more than may be kept.
+    pub(super) fn keep_facts(&self, found: &mut Found<'_>, skip: &[&str]) -> Result<(), ImportError> {
+        self.keep_below(found, skip, &mut self.path())
+    }
+
+    fn keep_below(&self, found: &mut Found<'_>, skip: &[&str], path: &mut String) -> Result<(), ImportError> {
+        let length = path.len();
         match self.value {
-            Value::Object(map) => {
-                for (key, value) in map.iter().filter(|(key, _)| !skip.contains(&key.as_str())) {
-                    self.at(join(&self.path, key), value).keep_facts(found, skip);
+            Value::Object(fields) => {
+                for (key, value) in fields.iter().filter(|(key, _)| !skip.contains(&key.as_ref())) {
+                    let step = Step::Field(key);
+                    step.append(path);
+                    Self { value, ..*self }.keep_below(found, skip, path)?;
+                    path.truncate(length);
                 }
             }
-            Value::Array(list) if list.iter().any(|value| value.is_object() || value.is_array()) => {
+            Value::List(list)
+                if list
+                    .iter()
+                    .any(|value| matches!(value, Value::Object(_) | Value::List(_))) =>
+            {
                 for (index, value) in list.iter().enumerate() {
-                    self.at(format!("{}[{index}]", self.path), value)
-                        .keep_facts(found, skip);
+                    Step::Element(index).append(path);
+                    Self { value, ..*self }.keep_below(found, skip, path)?;
+                    path.truncate(length);
                 }
             }
             leaf => {
+                // What has no room is refused before it is written down twice.
+                found.room_for_fact(path.len(), || self.place_of(path))?;
                 let text = leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned);
                 let name = self
                     .line
-                    .map_or_else(|| self.path.clone(), |line| format!("{line}: {}", self.path));
-                found.fact(name, text);
+                    .map_or_else(|| path.clone(), |line| format!("{line}: {path}"));
+                found.fact(name, text)?;
             }
         }
+        Ok(())
     }
 }
 
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
+impl Step<'_> {
+    fn append(self, path: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Field(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(key);
+            }
+            Self::Element(index) => {
+                // Writing into a String cannot fail.
+                let _ = write!(path, "[{index}]");
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::export::{
     CSV_COLUMNS, CSV_MAGIC, GO_MAGIC, JSON_FORMAT, JSON_VERSION, benchmark_name, unit_token,
 };
 use crate::matrix::{Cell, Matrix};
-use crate::sample::Side;
+use crate::sample::{MAX_SAMPLES, Side};
 
 use super::{Content, ImportError, Place, Source};
 
@@ -27,7 +27,15 @@ fn json_error(source: &Source<'_>, error: &serde_json::Error, line: usize) -> Im
     source.error(Place::Line(line), expected, &error.to_string())
 }
 
+/// Commas of a document at most: more values than the samples of any file of 128 MiB that was measured.
+const MAX_COMMAS: usize = 4 * MAX_SAMPLES;
+
 pub(super) fn json(source: &Source<'_>) -> Result<Content, ImportError> {
+    let commas = source.text.bytes().filter(|byte| *byte == b',').count();
+    if commas > MAX_COMMAS {
+        let expected = format!("at most {MAX_COMMAS} values in a JSON document");
+        return Err(source.error(Place::Start, expected, &commas.to_string()));
+    }
     let document: Document =
         serde_json::from_str(source.text).map_err(|error| json_error(source, &error, error.line()))?;
     if document.format != JSON_FORMAT {
@@ -189,9 +197,14 @@ pub(super) fn csv(source: &Source<'_>) -> Result<Content, ImportError> {
 /// Fields of a line; quoted ones may hold commas and doubled quotes (RFC 4180, without line ends inside).
 fn split(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
+    let wanted = CSV_COLUMNS.split(',').count();
     let mut quoted = false;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
+        // One too many is enough to be refused.
+        if fields.len() > wanted {
+            break;
+        }
         let Some(field) = fields.last_mut() else { break };
         match c {
             '"' if quoted && chars.peek() == Some(&'"') => {
@@ -233,7 +246,7 @@ pub(super) fn go(source: &Source<'_>) -> Result<Content, ImportError> {
         if line.starts_with("Unit ") || line.is_empty() {
             continue;
         }
-        let words: Vec<&str> = line.split(' ').collect();
+        let words: Vec<&str> = line.split(' ').take(5).collect();
         let [name, "1", value, unit] = words.as_slice() else {
             return Err(source.error(Place::Line(number), "Benchmark… 1 VALUE UNIT", line));
         };

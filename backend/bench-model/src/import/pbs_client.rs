@@ -14,9 +14,8 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
         result.field("top")?.number()?;
         if let Some(speed) = result.get("speed") {
             let key = SeriesKey::new("proxmox-backup-client benchmark", test, Unit::BytesPerSecond);
-            found.sample(key, speed.number()?, speed.place())?;
+            found.sample(key, speed.number()?, || speed.place())?;
         }
     }
-    root.keep_facts(found, &["speed"]);
-    Ok(())
+    root.keep_facts(found, &["speed"])
 }

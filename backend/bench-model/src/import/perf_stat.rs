@@ -14,7 +14,7 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') {
             if !text.is_empty() {
-                found.fact(format!("{number}"), text);
+                found.fact(format!("{number}"), text)?;
             }
             continue;
         }
@@ -44,10 +44,10 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
                     key = key.with(part, text);
                 }
             }
-            found.sample(key, value, counter.place())?;
-            root.keep_facts(found, &["counter-value"]);
+            found.sample(key, value, || counter.place())?;
+            root.keep_facts(found, &["counter-value"])?;
         } else {
-            root.keep_facts(found, &[]);
+            root.keep_facts(found, &[])?;
         }
     }
     Ok(())

@@ -58,7 +58,7 @@ pub(super) fn read(found: &mut Found<'_>) -> Result<(), ImportError> {
                 .split_whitespace()
                 .find(|word| word.ends_with(".img.fidx"))
                 .or(name);
-            found.fact(format!("line {number}"), text);
+            found.fact(format!("line {number}"), text)?;
         }
     }
     if open {
@@ -91,7 +91,7 @@ fn done(found: &mut Found<'_>, key: &SeriesKey, rest: &str, line: usize) -> Resu
             })?;
         // No non-zero chunk at all: the averages are 0 / 0, as the program prints them.
         if number.is_nan() && metric.ends_with("-time") {
-            found.fact(format!("line {line} {metric}"), value);
+            found.fact(format!("line {line} {metric}"), value)?;
             continue;
         }
         let key = SeriesKey {
@@ -100,7 +100,7 @@ fn done(found: &mut Found<'_>, key: &SeriesKey, rest: &str, line: usize) -> Resu
             better: unit.better(),
             ..key.clone()
         };
-        found.sample(key, number, place.clone())?;
+        found.sample(key, number, || place.clone())?;
         seen += usize::from(matches!(metric, "bytes" | "time" | "throughput"));
     }
     if seen < 3 {
@@ -141,7 +141,7 @@ fn progress(found: &mut Found<'_>, key: &SeriesKey, rest: &str, line: usize) -> 
                 better: unit.better(),
                 ..key.clone()
             };
-            found.sample(key, value, place.clone())?;
+            found.sample(key, value, || place.clone())?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use actix::{Actor, ActorContext as _, AsyncContext as _, Context, Handler, Message, MessageResult};
+use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler, Message, MessageResult};
 use fleethold_api_types::bench::{BenchRun, BenchState};
 use serde::Serialize;
 use tokio::runtime;
@@ -54,9 +54,9 @@ impl BenchActor {
             self.lab.views.bench.update(&cell, |run| run.waits_for = None);
             let (lab, actor) = (Arc::clone(&self.lab), ctx.address());
             self.work.spawn(async move {
-                measure::run(&lab, &cell).await;
-                keep::keep(&lab, &cell).await;
-                actor.do_send(NoteEnded);
+                let turn = Turn { lab, cell, actor };
+                measure::run(&turn.lab, &turn.cell).await;
+                keep::keep(&turn.lab, &turn.cell).await;
             });
         }
         for (ahead, cell) in self.queue.iter().enumerate() {
@@ -78,6 +78,24 @@ impl BenchActor {
         {
             tracing::debug!("nobody waits for the benchmark to end");
         }
+    }
+}
+
+/// The turn of the run that measures. However it ends, by a panic too, the run has ended and the next one has its turn.
+struct Turn {
+    lab: Arc<Lab>,
+    cell: Arc<BenchCell>,
+    actor: Addr<BenchActor>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.cell.state().is_final() {
+            let text = "the measurement stopped without a result: a bug of fleethold, its log says where";
+            measure::fail(&self.lab, &self.cell, text.to_owned());
+        }
+        // Unlike `try_send` never refused by a full mailbox, nor by one that is closed.
+        self.actor.do_send(NoteEnded);
     }
 }
 

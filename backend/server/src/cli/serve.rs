@@ -64,6 +64,7 @@ pub(super) fn run(settings: Settings, args: ServeArgs) -> CliResult {
         ServeOptions {
             ready_file: args.ready_file,
             worker: None,
+            bench_lock: None,
             workloads: args.workloads,
             reparse: matches!(args.bench_lookup, Some(BenchLookup::Reparse)),
         },

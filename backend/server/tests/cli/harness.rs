@@ -72,6 +72,10 @@ impl World {
             .env_clear()
             .env("FLEETHOLD_STATE_DIR", self.path("state"))
             .env("FLEETHOLD_RUN_DIR", self.path("run"))
+            .env(
+                "FLEETHOLD_BENCH_LOCK",
+                self.directory.path().file_name().unwrap_or_default(),
+            )
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .args(args);

@@ -111,6 +111,14 @@ impl Ground {
         let options = ServeOptions {
             ready_file: Some(ready_file.clone()),
             worker: Some(env!("CARGO_BIN_EXE_fleethold").into()),
+            bench_lock: Some(
+                format!("test{}", self.path("lock").display())
+                    .chars()
+                    .rev()
+                    .filter(char::is_ascii_alphanumeric)
+                    .take(24)
+                    .collect(),
+            ),
             workloads: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/tiny.toml")],
             ..ServeOptions::default()
         };

@@ -149,7 +149,7 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     let measured = options::runtime()?.block_on(async {
         archive::cancel_on_signals(&cancel)?;
         let build = crate::build::this();
-        let Some(_lock) = wait_for_turn(settings, &definition.name, &cancel).await? else {
+        let Some(_lock) = wait_for_turn(&definition.name, &cancel).await? else {
             return Ok(Err(BenchError::Cancelled));
         };
         anyhow::Ok(measure::measure(&definition, &options, &root, &build, &workers, &show, &cancel).await)
@@ -190,17 +190,12 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
 }
 
 /// Waits until nothing else measures on this machine: a server does, too. `None`: cancelled.
-async fn wait_for_turn(
-    settings: &Settings,
-    workload: &str,
-    cancel: &CancellationToken,
-) -> anyhow::Result<Option<MeasureLock>> {
-    let dir = settings.state_dir.join("bench");
+async fn wait_for_turn(workload: &str, cancel: &CancellationToken) -> anyhow::Result<Option<MeasureLock>> {
     let note = format!("{workload} of the command line");
     let mut told = String::new();
     loop {
-        let (dir, note) = (dir.clone(), note.clone());
-        let taken = tokio::task::spawn_blocking(move || lock::try_take(&dir, &note)).await?;
+        let note = note.clone();
+        let taken = tokio::task::spawn_blocking(move || lock::try_take(&lock::name(), &note)).await?;
         match taken.context("taking the lock of the machine")? {
             Ok(lock) => return Ok(Some(lock)),
             Err(holder) if holder != told => {
@@ -249,7 +244,12 @@ fn keep_stacks(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
         let mut all = Folded::default();
         let stacks = &outcome.measurements.attachments;
         for one in stacks.iter().filter(|one| one.side == side) {
-            all.merge(&one.folded);
+            let left_out = all.merge(&one.folded);
+            if left_out > 0 {
+                output::note(&format!(
+                    "{left_out} samples of {side} left out: too many different stacks"
+                ));
+            }
         }
         let path = name.with_extension(format!("{side}.folded"));
         std::fs::write(&path, all.to_string()).with_context(|| format!("writing {}", path.display()))?;

@@ -9,6 +9,7 @@ use fleethold_history::bench::{MAX_ATTACHMENT_BYTES, NewAttachment};
 use uuid::Uuid;
 
 use super::content::{self, Held};
+use super::lab::ImportPlace;
 use super::record;
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -28,17 +29,18 @@ pub async fn attach(
     kind: AttachmentKind,
     side: Option<Side>,
     name: &str,
-    bytes: Vec<u8>,
+    (bytes, place): (Vec<u8>, ImportPlace),
 ) -> ServiceResult<Attachment> {
     check_name(name)?;
     if let Held::Memory(cell) = content::find(state, run).await? {
         let text = format!("run {} is not in the database yet", cell.id());
         return Err(ServiceError::conflict("not-stored", text));
     }
-    let bytes = if kind == AttachmentKind::FlameGraph {
-        state.lab.compute(move || stacks(&bytes).map(|_| bytes)).await?
+    let (bytes, place) = if kind == AttachmentKind::FlameGraph {
+        let checked = state.lab.compute(move || stacks(&bytes).map(|_| (bytes, place)));
+        checked.await?
     } else {
-        bytes
+        (bytes, place)
     };
     let file = NewAttachment {
         kind: record::kind_of(kind),
@@ -50,7 +52,10 @@ pub async fn attach(
         bytes,
     };
     let database = Arc::clone(&state.views.database);
-    let kept = state.work.spawn(async move { database.attach(run, file).await });
+    let kept = state.work.spawn(async move {
+        let _place = place;
+        database.attach(run, file).await
+    });
     let kept = kept.await??.ok_or_else(|| content::unknown(run))?;
     Ok(record::attachment_of(kept))
 }

@@ -1,17 +1,19 @@
 //! Flame graphs, laid out.
 
 use fleethold_api_types::bench::{AttachmentKind, Flame, FlameFrame};
-use fleethold_bench_model::flame::{Folded, Orientation, layout};
+use fleethold_bench_model::flame::{Folded, Limits, Orientation, layout};
 use uuid::Uuid;
 
 use super::files;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
-/// Narrower frames cannot be seen: a quarter of a pixel on the widest screens.
-const MIN_WIDTH: f64 = 1.0 / 16_000.0;
-/// Frames of a picture at most; the narrowest are left out.
-const MAX_FRAMES: usize = 20_000;
+/// What is drawn: narrower frames cannot be seen, that is a quarter of a pixel on the widest screens; and of more frames
+/// than that the narrowest are left out.
+const LIMITS: Limits = Limits {
+    min_width: 1.0 / 16_000.0,
+    max_frames: 20_000,
+};
 
 /// The flame graph of an attachment; with another one before it, the difference of the two.
 ///
@@ -41,12 +43,10 @@ async fn read(state: &AppState, id: Uuid) -> ServiceResult<Vec<u8>> {
 }
 
 fn draw(now: &Folded, before: Option<&Folded>) -> Flame {
-    let all = layout(now, before, Orientation::Icicle, 0.0);
-    let total = all.rows.iter().map(Vec::len).sum::<usize>();
-    let mut frames: Vec<FlameFrame> = (0..)
-        .zip(all.rows)
+    let drawn = layout(now, before, Orientation::Icicle, LIMITS);
+    let frames: Vec<FlameFrame> = (0..)
+        .zip(drawn.rows)
         .flat_map(|(depth, row)| row.into_iter().map(move |frame| (depth, frame)))
-        .filter(|(_, frame)| frame.width >= MIN_WIDTH)
         .map(|(depth, frame)| FlameFrame {
             name: frame.name,
             depth,
@@ -56,16 +56,10 @@ fn draw(now: &Folded, before: Option<&Folded>) -> Flame {
             change: frame.delta,
         })
         .collect();
-    if frames.len() > MAX_FRAMES {
-        // A frame is never wider than the one it is in: none loses the one below it. Of equal ones the outer stay.
-        frames.sort_by(|a, b| b.width.total_cmp(&a.width).then(a.depth.cmp(&b.depth)));
-        frames.truncate(MAX_FRAMES);
-        frames.sort_by(|a, b| a.depth.cmp(&b.depth).then(a.left.total_cmp(&b.left)));
-    }
     Flame {
-        total: now.total(),
+        total: drawn.total,
         before_total: before.map_or(0, Folded::total),
-        hidden: (total - frames.len()) as u64,
+        hidden: drawn.hidden,
         frames,
     }
 }
@@ -92,7 +86,7 @@ mod tests {
     fn a_picture_is_bounded_and_says_what_is_left_out() {
         let text: String = (0..30_000).map(|n| format!("main;f{n} 1\n")).collect();
         let drawn = draw(&Folded::parse(&text).unwrap(), None);
-        assert!(drawn.frames.len() <= MAX_FRAMES);
+        assert!(drawn.frames.len() <= LIMITS.max_frames);
         assert_eq!(drawn.frames.len() as u64 + drawn.hidden, 30_002);
         assert!(drawn.frames.iter().any(|frame| frame.name == "main"));
     }

@@ -10,6 +10,7 @@ use fleethold_history::bench::{NewBenchRun, NewContent};
 use uuid::Uuid;
 
 use super::files::check_name;
+use super::lab::ImportPlace;
 use crate::clock;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -25,6 +26,8 @@ pub struct Upload {
     pub dry_run: bool,
     /// The file.
     pub bytes: Vec<u8>,
+    /// Its place in memory.
+    pub place: ImportPlace,
 }
 
 /// Checks what can be checked before the file is there.
@@ -59,11 +62,12 @@ pub async fn import(state: &AppState, upload: Upload, operator: &Authid) -> Serv
             upload.bytes,
             imported,
         );
-        Ok((report(&new, format), new, upload.dry_run))
+        Ok((report(&new, format), new, upload.dry_run, upload.place))
     });
-    let (report, new, dry_run) = read.await?;
+    let (report, new, dry_run, place) = read.await?;
     let database = Arc::clone(&state.views.database);
     let found = state.work.spawn(async move {
+        let _place = place;
         if dry_run {
             let known = database.bench_run_of_digest(&new.digest).await?;
             return Ok((known, known.is_some()));

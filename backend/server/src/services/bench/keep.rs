@@ -13,18 +13,13 @@ use super::record;
 use super::table::BenchCell;
 use crate::services::error::{ServiceError, ServiceResult};
 
-/// Keeps what a run measured: on disk when this returns, in the database if that is there.
+/// Keeps what a run measured: on disk when this returns. From there the upkeep takes it to the database, so that the next
+/// run does not wait for one that is slow.
 pub async fn keep(lab: &Arc<Lab>, cell: &Arc<BenchCell>) {
     if let Err(error) = put(lab, cell).await {
         tracing::error!(id = %cell.id(), %error, "a benchmark run is in memory only; writing it is tried again");
     }
-    match upload(lab).await {
-        Ok(()) => {}
-        Err(HistoryError::Away { .. } | HistoryError::Starting) => {
-            tracing::info!(id = %cell.id(), "a benchmark run waits in the outbox for the database");
-        }
-        Err(error) => tracing::warn!(id = %cell.id(), %error, "a benchmark run waits in the outbox"),
-    }
+    lab.put.notify_one();
 }
 
 /// Writes a run's file into the outbox unless it is there or needs none any more.

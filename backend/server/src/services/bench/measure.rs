@@ -62,16 +62,16 @@ async fn attempt(lab: &Lab, cell: &Arc<BenchCell>) -> Result<End, BenchError> {
 async fn take_lock(lab: &Lab, cell: &BenchCell) -> Result<MeasureLock, BenchError> {
     let note = format!("{} of the server", cell.plan.workload.definition.name);
     loop {
-        let (dir, note) = (lab.dir.clone(), note.clone());
-        let taken = tokio::task::spawn_blocking(move || lock::try_take(&dir, &note))
+        let (name, note) = (lab.lock.clone(), note.clone());
+        let taken = tokio::task::spawn_blocking(move || lock::try_take(&name, &note))
             .await
             .map_err(|error| BenchError::Measured {
                 what: "the lock of the machine",
                 reason: error.to_string(),
             })?
-            .map_err(|source| BenchError::Io {
-                path: lock::path(&lab.dir),
-                source,
+            .map_err(|error| BenchError::Measured {
+                what: "the lock of the machine",
+                reason: format!("socket @{}: {error}", lab.lock),
             })?;
         match taken {
             Ok(lock) => return Ok(lock),

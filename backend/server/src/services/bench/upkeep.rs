@@ -29,6 +29,7 @@ pub async fn run(lab: Arc<Lab>, keep_days: u32, webhook: Option<Webhook>, stop: 
         tokio::select! {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
+            () = lab.put.notified() => {}
             changed = database.changed() => if changed.is_err() { return },
         }
         if *database.borrow_and_update() != DbState::Ready {

@@ -65,9 +65,9 @@ pub async fn import(
         format,
         dry_run,
         bytes: read(&request, payload).await?,
+        place,
     };
     let report = import::import(&state, upload, &caller.authid).await?;
-    drop(place);
     let mut reply = match report.run {
         Some(run) if !report.known => {
             let mut created = HttpResponse::Created();
@@ -110,9 +110,8 @@ pub async fn attach(
     rights::measure(&state, &caller)?;
     files::check_name(&query.name)?;
     let place = state.lab.import_place()?;
-    let bytes = read(&request, payload).await?;
-    let kept = files::attach(&state, *id, query.kind, query.side, &query.name, bytes).await?;
-    drop(place);
+    let file = (read(&request, payload).await?, place);
+    let kept = files::attach(&state, *id, query.kind, query.side, &query.name, file).await?;
     let location = format!("/api/v1/bench/runs/{id}/attachments/{}", kept.id);
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, location))
