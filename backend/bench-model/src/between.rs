@@ -1,7 +1,9 @@
 //! Two runs as one matrix: what the first measured as after against what the second measured as after.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::comparison::ComparisonError;
-use crate::matrix::{Cell, Matrix, Metric, Row, Version};
+use crate::matrix::{Cell, Matrix, Metric, Row, Version, load};
 use crate::sample::{Samples, Side};
 
 /// Why two runs cannot be compared.
@@ -26,8 +28,16 @@ pub enum BetweenError {
     Comparison(#[from] ComparisonError),
 }
 
-/// The after sides of two runs of one workload on the same data, side by side, by the rules of the second. Rows and
-/// metrics that only one of them has are left out.
+/// What a run was measured under, and what a run says that does not say it: runs that differ there are no comparison.
+const CONDITIONS: [(&str, &str); 3] = [
+    ("cache", "warm"),
+    ("stacks", "not kept"),
+    ("compared", "two ideas"),
+];
+
+/// The after sides of two runs of one workload on the same data, measured under the same conditions, side by side, by the
+/// rules of the second. Rows and metrics that only one of them has are left out. The result was quiet and complete when
+/// both were; of other parameters that differ it has both values.
 ///
 /// # Errors
 /// [`BetweenError`]
@@ -46,6 +56,19 @@ pub fn between(first: (&str, &Matrix), second: (&str, &Matrix)) -> Result<Matrix
             });
         }
     }
+    let quick = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    let conditions = CONDITIONS.map(|(what, absent)| {
+        let of = |run: &Matrix| run.parameters.get(what).map_or(absent, String::as_str).to_owned();
+        (what, of(first), of(second))
+    });
+    let conditions = conditions
+        .into_iter()
+        .chain([("quick", quick(first.quick), quick(second.quick))]);
+    for (what, first, second) in conditions {
+        if first != second {
+            return Err(BetweenError::Different { what, first, second });
+        }
+    }
     let metrics: Vec<Metric> = second
         .metrics
         .iter()
@@ -54,7 +77,10 @@ pub fn between(first: (&str, &Matrix), second: (&str, &Matrix)) -> Result<Matrix
                 .metric(&metric.name)
                 .is_some_and(|known| known.unit == metric.unit)
         })
-        .cloned()
+        .map(|metric| Metric {
+            judged: metric.judged && first.metric(&metric.name).is_some_and(|known| known.judged),
+            ..metric.clone()
+        })
         .collect();
     let rows: Vec<Row> = second
         .rows
@@ -85,10 +111,33 @@ pub fn between(first: (&str, &Matrix), second: (&str, &Matrix)) -> Result<Matrix
         rows,
         before: version(first_name, &first.after),
         after: version(second_name, &second.after),
-        quick: first.quick || second.quick,
+        parameters: parameters(&first.parameters, &second.parameters),
         permalink: None,
         ..second.clone()
     })
+}
+
+fn parameters(
+    first: &BTreeMap<String, String>,
+    second: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let joined = |name: &String| {
+        let both = [first.get(name), second.get(name)];
+        let of = |value: Option<&String>| value.map_or("unknown", String::as_str).to_owned();
+        match (name.as_str(), both) {
+            (load::QUIET | "complete", _) if both.iter().flatten().any(|value| *value == load::NO) => {
+                load::NO.to_owned()
+            }
+            (_, [one, other]) if one == other => of(one),
+            (load::QUIET | "complete", _) => "unknown".to_owned(),
+            (_, [one, other]) => format!("{} / {}", of(one), of(other)),
+        }
+    };
+    names
+        .into_iter()
+        .map(|name| (name.clone(), joined(name)))
+        .collect()
 }
 
 /// A row of the second run with the first's samples beside its own.
@@ -191,6 +240,79 @@ mod tests {
         assert_eq!(
             between(("v1", &old), ("v2", &other)),
             Err(BetweenError::NothingInCommon)
+        );
+    }
+
+    #[test]
+    fn other_conditions_are_no_comparison() {
+        let warm = run(&["fast"], &[4.0; 6]);
+        let refused = |first: &Matrix, second: &Matrix| {
+            between(("v1", first), ("v2", second))
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        for (name, value, other) in [
+            ("cache", "cold", "warm"),
+            ("stacks", "taken while it was measured", "not kept"),
+            ("compared", "the after code of two builds", "two ideas"),
+        ] {
+            let mut changed = warm.clone();
+            changed.parameters.insert(name.to_owned(), value.to_owned());
+            assert_eq!(
+                refused(&changed, &warm),
+                format!("{name}: the first run has `{value}`, the second `{other}`")
+            );
+            assert_eq!(refused(&changed, &changed), "");
+        }
+        let quick = Matrix {
+            quick: true,
+            ..warm.clone()
+        };
+        assert_eq!(
+            refused(&quick, &warm),
+            "quick: the first run has `yes`, the second `no`"
+        );
+        let mut said = warm.clone();
+        said.parameters.insert("cache".to_owned(), "warm".to_owned());
+        assert_eq!(
+            refused(&said, &warm),
+            "",
+            "warm is what a run is that does not say"
+        );
+    }
+
+    #[test]
+    fn what_was_quiet_in_one_run_only_was_not_quiet() {
+        let with = |quiet: &str, others: &str, seed: &str| {
+            let mut matrix = run(&["fast"], &[4.0; 6]);
+            let facts = [
+                ("quiet", quiet),
+                ("load_of_others", others),
+                ("seed", seed),
+                ("warm_up", "1"),
+            ];
+            matrix.parameters = facts
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into();
+            matrix
+        };
+        let (busy, quiet) = (with("no", "40.0 %", "1"), with("yes", "2.0 %", "2"));
+        for (first, second) in [(&busy, &quiet), (&quiet, &busy)] {
+            let matrix = between(("v1", first), ("v2", second)).unwrap();
+            assert_eq!(matrix.parameters["quiet"], "no");
+            assert!(
+                matrix.busy().is_some() && matrix.judged_cells() == 0,
+                "{matrix:?}"
+            );
+        }
+        let matrix = between(("v1", &busy), ("v2", &quiet)).unwrap();
+        assert_eq!(matrix.parameters["load_of_others"], "40.0 % / 2.0 %");
+        assert_eq!(matrix.parameters["seed"], "1 / 2");
+        assert_eq!(matrix.parameters["warm_up"], "1");
+        assert_eq!(
+            between(("v1", &quiet), ("v2", &quiet)).unwrap().parameters["quiet"],
+            "yes"
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::noise;
 use crate::quantile::Sorted;
 use crate::rank::RankError;
 use crate::sample::Side;
-use crate::verdict::{Evidence, Rules, Verdict, decide, evidence};
+use crate::verdict::{Evidence, Verdict, decide, evidence};
 
 /// A judged matrix.
 #[derive(Debug, Clone)]
@@ -164,7 +164,7 @@ impl<'a> Comparison<'a> {
             rows.push(JudgedRow { row, cells });
         }
         let judged_cells = matrix.judged_cells();
-        give_verdicts(&mut rows, &found, &matrix.rules, judged_cells);
+        give_verdicts(&mut rows, &found, matrix, judged_cells);
         Ok(Self {
             matrix,
             rows,
@@ -233,12 +233,18 @@ fn look_at<'a>(
 }
 
 /// Corrects p over all judged cells and decides each.
-fn give_verdicts(rows: &mut [JudgedRow<'_>], found: &[Option<Evidence>], rules: &Rules, judged_cells: usize) {
+fn give_verdicts(
+    rows: &mut [JudgedRow<'_>],
+    found: &[Option<Evidence>],
+    matrix: &Matrix,
+    judged_cells: usize,
+) {
+    let rules = &matrix.rules;
     let mut open: Vec<(&mut JudgedCell<'_>, Option<Evidence>)> = rows
         .iter_mut()
         .flat_map(|row| row.cells.iter_mut())
         .zip(found.iter().copied())
-        .filter(|(cell, _)| cell.metric.judged)
+        .filter(|(cell, _)| matrix.is_judged(cell.metric))
         .collect();
     // A cell with one side only stands in the family with p = 1: it was planned.
     let p_values: Vec<f64> = open

@@ -109,10 +109,21 @@ pub fn export(comparison: &Comparison<'_>, format: ExportFormat) -> String {
         ExportFormat::Mail => mail::export(comparison),
         ExportFormat::Markdown => markdown::export(comparison),
         ExportFormat::Csv => csv::export(comparison.matrix),
-        ExportFormat::Json => json::export(comparison),
+        ExportFormat::Json => json::export(comparison, None),
         ExportFormat::GoBench => go_bench::export(comparison.matrix),
         ExportFormat::Html => html::export(comparison),
     }
+}
+
+/// Own JSON with what became of the workload's floors beside the results, for readers: an import judges again.
+pub fn export_json_with_floors(comparison: &Comparison<'_>, floors: &serde_json::Value) -> String {
+    json::export(comparison, Some(floors))
+}
+
+/// The line of the formats that have one line a sample which says that times on the wall mean nothing here.
+pub(crate) fn busy_comment(matrix: &Matrix) -> String {
+    let line = |text: String| format!("# {}\n", text.replace(char::is_control, " "));
+    matrix.busy().map(line).unwrap_or_default()
 }
 
 /// The matrix without its samples: the head of the formats that have one line a sample. One line of JSON.

@@ -19,6 +19,20 @@ pub const MAX_ENTRIES: usize = 4096;
 /// Longest name or value, in bytes.
 pub const MAX_NAME: usize = 400;
 
+/// Parameters in which a run keeps how busy its machine was.
+pub mod load {
+    /// `yes` or `no`: whether times on the wall mean something.
+    pub const QUIET: &str = "quiet";
+    /// Share of the processors that others used, such as `3.1 %`.
+    pub const OTHERS: &str = "load_of_others";
+    /// Share that the host took away.
+    pub const STEAL: &str = "steal";
+    /// Value of [`QUIET`] on a busy machine.
+    pub const NO: &str = "no";
+    /// Value of [`QUIET`] on a quiet one.
+    pub const YES: &str = "yes";
+}
+
 /// A whole sweep, both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -386,12 +400,33 @@ impl Matrix {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
+    /// Why nothing is said about times on the wall; `None` when the machine was quiet, or nobody watched it. The runner
+    /// writes down what it saw under the names in [`load`].
+    pub fn busy(&self) -> Option<String> {
+        let fact = |name: &str| self.parameters.get(name).map_or("unknown", String::as_str);
+        (fact(load::QUIET) == load::NO).then(|| {
+            format!(
+                "CPU time only: the machine was busy (others {}, steal {})",
+                fact(load::OTHERS),
+                fact(load::STEAL)
+            )
+        })
+    }
+
+    /// Whether cells of `metric` get a verdict here: what a busy machine spoils gets none on one.
+    pub fn is_judged(&self, metric: &Metric) -> bool {
+        metric.judged && !(metric.unit.is_wall_time() && self.busy().is_some())
+    }
+
     /// Cells that get a verdict: the family of Holm's correction, and what [`crate::verdict::default_runs`] wants.
     pub fn judged_cells(&self) -> usize {
         self.rows
             .iter()
             .flat_map(|row| &row.cells)
-            .filter(|cell| self.metric(&cell.metric).is_some_and(|metric| metric.judged))
+            .filter(|cell| {
+                self.metric(&cell.metric)
+                    .is_some_and(|metric| self.is_judged(metric))
+            })
             .count()
     }
 

@@ -233,6 +233,14 @@ impl Unit {
         })
     }
 
+    /// Whether it is a time on the wall, or so much a time: what a busy machine spoils.
+    pub fn is_wall_time(self) -> bool {
+        matches!(
+            self.dimension(),
+            Dimension::Time | Dimension::Throughput | Dimension::Rate
+        )
+    }
+
     /// `value` of this unit in `to`; `None` when the dimensions differ.
     pub fn convert(self, value: f64, to: Self) -> Option<f64> {
         (self.dimension() == to.dimension()).then(|| {

@@ -1,7 +1,8 @@
 //! The one verdict: from ratio, interval, corrected p and threshold to faster, slower, equal or not yet known.
 //!
 //! ```text
-//! corrected p <= alpha and effect >= threshold ──▶ faster / slower (by the metric's direction)
+//! corrected p <= alpha, effect >= threshold and
+//! whole interval on the effect's side of 1     ──▶ faster / slower (by the metric's direction)
 //! whole interval within the threshold          ──▶ equal within x
 //! anything else                                ──▶ inconclusive: n more runs
 //! ```
@@ -139,8 +140,16 @@ pub fn decide(
     let ratio = &evidence.ratio;
     let threshold = threshold_ratio.max(0.0).ln_1p();
     let effect = ratio.ln_estimate.abs();
-    if adjusted_p <= rules.alpha && effect >= threshold && effect > 0.0 {
-        let fell = ratio.ln_estimate < 0.0;
+    let fell = ratio.ln_estimate < 0.0;
+    // The test goes by ranks, the sign by the medians: in skewed samples the two may point to opposite sides. The
+    // interval goes by ranks, too; where it does not lie wholly on the side of the medians, nothing is shown. Numbers
+    // that are often equal let it end at 1 exactly, which is on neither side.
+    let agrees = if fell {
+        ratio.ln_high <= 0.0
+    } else {
+        ratio.ln_low >= 0.0
+    };
+    if adjusted_p <= rules.alpha && effect >= threshold && effect > 0.0 && agrees {
         return if fell == (better == Direction::Lower) {
             Verdict::Faster
         } else {
@@ -250,6 +259,20 @@ mod tests {
             verdict(&[1.0; 3], &[1.0; 3], Direction::Lower),
             Verdict::Inconclusive { more_runs: 3 }
         );
+    }
+
+    #[test]
+    fn medians_against_the_ranks_decide_nothing() {
+        let list = |first: (f64, usize), second: (f64, usize)| {
+            [vec![first.0; first.1], vec![second.0; second.1]].concat()
+        };
+        let (before, after) = (list((10.0, 13), (100.0, 12)), list((1.0, 12), (10.5, 13)));
+        let found = evidence(&before, &after, &Rules::default()).unwrap();
+        assert!(found.p < 0.05 && found.ratio.ln_estimate > 0.0, "{found:?}");
+        for (before, after) in [(&before, &after), (&after, &before)] {
+            let verdict = verdict(before, after, Direction::Lower);
+            assert!(matches!(verdict, Verdict::Inconclusive { .. }), "{verdict:?}");
+        }
     }
 
     #[test]

@@ -70,6 +70,68 @@ fn a_quick_run_says_so_everywhere_it_is_read() {
     assert!(text(&matrix, ExportFormat::Json).contains("\"quick\": true"));
 }
 
+/// `matrix` as measured on a busy machine.
+fn busy(mut matrix: Matrix) -> Matrix {
+    let facts = [("quiet", "no"), ("load_of_others", "37.5 %"), ("steal", "4.0 %")];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    matrix.parameters.extend(facts);
+    matrix
+}
+
+#[test]
+fn a_busy_machine_earns_no_star_for_its_times_and_keeps_those_of_cpu() {
+    let matrix = busy(restore());
+    let comparison = Comparison::judge(&matrix).unwrap();
+    let quiet = restore();
+    let quiet = Comparison::judge(&quiet).unwrap();
+    assert!(comparison.judged_cells > 0 && comparison.judged_cells < quiet.judged_cells);
+    let mut stars = 0;
+    for (_, cell) in comparison.cells() {
+        let wall = cell.metric.unit.is_wall_time();
+        assert!(
+            !(wall && (cell.verdict.is_some() || cell.adjusted_p.is_some())),
+            "{cell:?}"
+        );
+        assert_eq!(cell.verdict.is_some(), cell.metric.judged && !wall, "{cell:?}");
+        stars += usize::from(cell.verdict.is_some_and(|verdict| verdict.is_significant()));
+    }
+    assert!(stars > 0, "the CPU's gain is still told");
+
+    let mail = text(&matrix, ExportFormat::Mail);
+    mail_fits(&mail);
+    let rows = |mail: &str| -> Vec<String> {
+        let rows = mail
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit() || c == 'c'));
+        rows.map(str::to_owned).collect()
+    };
+    // The first pair of numbers of each row is the time: 7 columns of value, then two numbers and the mark.
+    let time_marks: String = rows(&mail).iter().filter_map(|row| row.chars().nth(19)).collect();
+    assert!(!time_marks.contains('*') && !time_marks.contains('~'), "{mail}");
+    assert!(rows(&mail).iter().any(|row| row.contains('*')), "{mail}");
+    let before = text(&restore(), ExportFormat::Mail);
+    let time_marks: String = rows(&before)
+        .iter()
+        .filter_map(|row| row.chars().nth(19))
+        .collect();
+    assert!(time_marks.contains('*'), "{before}");
+}
+
+#[test]
+fn every_export_says_that_the_machine_was_busy() {
+    let sentence = "CPU time only: the machine was busy (others 37.5 %, steal 4.0 %)";
+    let matrix = busy(restore());
+    for format in ExportFormat::ALL {
+        let said = text(&matrix, format);
+        let words: Vec<&str> = said.split_whitespace().collect();
+        assert!(words.join(" ").contains(sentence), "{format}: {said}");
+        assert!(!text(&restore(), format).contains("CPU time only"), "{format}");
+    }
+    for format in [ExportFormat::Json, ExportFormat::Csv, ExportFormat::GoBench] {
+        assert_eq!(back(&text(&matrix, format), None), matrix, "{format}");
+    }
+}
+
 #[test]
 fn a_missing_control_is_told() {
     let mut matrix = restore();

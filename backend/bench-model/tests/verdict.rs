@@ -8,6 +8,7 @@ mod sweep;
 
 use drawn::matrices;
 use fleethold_bench_model::comparison::Comparison;
+use fleethold_bench_model::interval::IntervalMethod;
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_bench_model::unit::Direction;
 use fleethold_bench_model::verdict::{Rules, Verdict, decide, evidence};
@@ -111,6 +112,32 @@ proptest! {
         prop_assert!(found.p >= 0.1 - 1e-12, "{:?}", found);
         let verdict = decide(&found, found.p, 0.0, Direction::Lower, 1, &rules);
         prop_assert!(matches!(verdict, Verdict::Inconclusive { more_runs: 1.. }), "{:?}", verdict);
+    }
+
+    /// Two heaps a side, of any height and share: as skewed as samples get.
+    #[test]
+    fn a_star_stands_where_the_whole_interval_is_on_its_side(
+        sides in [(1.0_f64..20.0, 1.0_f64..200.0), (1.0_f64..20.0, 1.0_f64..200.0)],
+        shares in [0_usize..=25, 0_usize..=25],
+        bootstrap in any::<bool>(),
+    ) {
+        let [before, after] = [0, 1].map(|side| {
+            let ((low, high), share): ((f64, f64), usize) = (sides[side], shares[side]);
+            (0..25).map(|i| if i < share { low } else { high } + i as f64 / 100.0).collect::<Vec<_>>()
+        });
+        let interval = if bootstrap {
+            IntervalMethod::Bootstrap { seed: 1, pairs: 50 }
+        } else {
+            IntervalMethod::HodgesLehmann
+        };
+        let rules = Rules { interval, ..Rules::default() };
+        let found = evidence(&before, &after, &rules).unwrap();
+        let ratio = found.ratio;
+        match decide(&found, found.p, 0.02, Direction::Lower, 1, &rules) {
+            Verdict::Faster => prop_assert!(ratio.ln_estimate < 0.0 && ratio.ln_high <= 0.0, "{:?}", found),
+            Verdict::Slower => prop_assert!(ratio.ln_estimate > 0.0 && ratio.ln_low >= 0.0, "{:?}", found),
+            _ => {}
+        }
     }
 
     #[test]

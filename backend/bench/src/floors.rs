@@ -2,7 +2,7 @@
 
 use fleethold_bench_model::quantile::Sorted;
 use fleethold_bench_model::sample::Side;
-use fleethold_bench_model::unit::{Dimension, Direction};
+use fleethold_bench_model::unit::Direction;
 
 use crate::cell::Cell;
 use crate::definition::{Definition, Floor, FloorOf};
@@ -37,13 +37,25 @@ pub enum FloorOutcome {
     NotMeasured,
 }
 
-/// Judges all floors of a workload. `quiet` says that times on the wall mean something.
+/// Judges all floors of a workload, of all that was measured.
 pub fn check(definition: &Definition, measured: &Measurements) -> Vec<FloorResult> {
+    check_run(definition, measured, &[])
+}
+
+/// The same of a run of `fields`: a floor that speaks of one of them and finds no figure there has a result with that
+/// field and [`FloorOutcome::NotMeasured`]. Only a floor that speaks of none of them has one without a field.
+pub fn check_run(definition: &Definition, measured: &Measurements, fields: &[Cell]) -> Vec<FloorResult> {
     definition
         .floors
         .iter()
-        .flat_map(|floor| check_one(floor, measured))
+        .flat_map(|floor| check_one(floor, measured, fields))
         .collect()
+}
+
+/// Results of fields that should have a figure and have none.
+pub fn missing(results: &[FloorResult]) -> usize {
+    let is = |result: &&FloorResult| result.outcome == FloorOutcome::NotMeasured && result.cell.is_some();
+    results.iter().filter(is).count()
 }
 
 /// Floors reached and missed.
@@ -55,24 +67,31 @@ pub fn tally(results: &[FloorResult]) -> (usize, usize) {
     (judged(true), judged(false))
 }
 
-fn check_one(floor: &Floor, measured: &Measurements) -> Vec<FloorResult> {
-    let speaks_of = |series: &&Series| {
-        series.metric == floor.metric
-            && floor
-                .scenario
-                .as_ref()
-                .is_none_or(|scenario| *scenario == series.cell.scenario)
-            && floor.at.as_ref().is_none_or(|at| *at == series.cell.knob.1)
+fn check_one(floor: &Floor, measured: &Measurements, fields: &[Cell]) -> Vec<FloorResult> {
+    let speaks_of = |cell: &Cell| {
+        floor
+            .scenario
+            .as_ref()
+            .is_none_or(|scenario| *scenario == cell.scenario)
+            && floor.at.as_ref().is_none_or(|at| *at == cell.knob.1)
     };
-    let results: Vec<FloorResult> = measured
+    let found: Vec<&Series> = measured
         .series
         .iter()
-        .filter(speaks_of)
-        .map(|series| FloorResult {
-            floor: floor.clone(),
-            cell: Some(series.cell.clone()),
-            outcome: judge(floor, series, measured.load.quiet),
-        })
+        .filter(|series| series.metric == floor.metric && speaks_of(&series.cell))
+        .collect();
+    let missing = fields
+        .iter()
+        .filter(|field| speaks_of(field) && !found.iter().any(|series| series.cell == **field));
+    let result = |cell: &Cell, outcome| FloorResult {
+        floor: floor.clone(),
+        cell: Some(cell.clone()),
+        outcome,
+    };
+    let results: Vec<FloorResult> = found
+        .iter()
+        .map(|series| result(&series.cell, judge(floor, series, measured.load.quiet)))
+        .chain(missing.map(|field| result(field, FloorOutcome::NotMeasured)))
         .collect();
     if results.is_empty() {
         return vec![FloorResult {
@@ -115,21 +134,15 @@ fn judge(floor: &Floor, series: &Series, quiet: bool) -> FloorOutcome {
     }
 }
 
-/// How many times better after is.
+/// How many times better after is; infinitely when it came down to nothing, or from nothing.
 fn gain(series: &Series, before: f64, after: f64) -> Option<f64> {
     let gain = match series.unit.better() {
         Direction::Lower => before / after,
         Direction::Higher => after / before,
     };
-    gain.is_finite().then_some(gain)
-}
-
-/// Whether a metric is a time on the wall, which a busy machine spoils.
-pub fn is_wall_time(series: &Series) -> bool {
-    matches!(
-        series.unit.dimension(),
-        Dimension::Time | Dimension::Throughput | Dimension::Rate
-    )
+    // Nothing against nothing is no change.
+    let gain = if before == after { 1.0 } else { gain };
+    (!gain.is_nan()).then_some(gain)
 }
 
 #[cfg(test)]
@@ -157,6 +170,7 @@ mod tests {
                 samples: Samples::of_sides(&[9.0, 10.0, 11.0], &[1.0, 2.0, 3.0]).unwrap(),
             }],
             complete: true,
+            failure: None,
             attachments: Vec::new(),
             notes: BTreeMap::default(),
             load: LoadReport {
@@ -181,7 +195,7 @@ mod tests {
     }
 
     fn outcome(floor: &Floor, quiet: bool) -> FloorOutcome {
-        let results = check_one(floor, &measured(quiet));
+        let results = check_one(floor, &measured(quiet), &[]);
         assert_eq!(results.len(), 1);
         results[0].outcome
     }
@@ -230,7 +244,61 @@ mod tests {
         let mut other = floor(FloorOf::Gain, FloorOp::AtLeast, 4.0, false);
         other.scenario = Some("fast".to_owned());
         assert_eq!(outcome(&other, true), FloorOutcome::NotMeasured);
-        let results = check_one(&other, &measured(true));
+        let results = check_one(&other, &measured(true), &[]);
         assert_eq!(tally(&results), (0, 0));
+    }
+
+    #[test]
+    fn a_field_of_the_run_without_a_figure_is_missing() {
+        let measured = measured(true);
+        let field = measured.series[0].cell.clone();
+        let mut of_another = floor(FloorOf::After, FloorOp::AtMost, 4.0, false);
+        of_another.metric = "instructions".to_owned();
+        let results = check_one(&of_another, &measured, std::slice::from_ref(&field));
+        assert_eq!(
+            (results.len(), missing(&results), tally(&results)),
+            (1, 1, (0, 0))
+        );
+        assert_eq!(results[0].cell.as_ref(), Some(&field));
+        // What the run leaves out is not missing.
+        of_another.scenario = Some("fast".to_owned());
+        let results = check_one(&of_another, &measured, std::slice::from_ref(&field));
+        assert_eq!((results.len(), missing(&results)), (1, 0));
+        // A field with its figure stands once.
+        let time = floor(FloorOf::After, FloorOp::AtMost, 4.0, false);
+        let results = check_one(&time, &measured, std::slice::from_ref(&field));
+        assert_eq!(
+            (results.len(), missing(&results), tally(&results)),
+            (1, 0, (1, 0))
+        );
+    }
+
+    #[test]
+    fn a_time_that_came_down_to_nothing_is_an_endless_gain() {
+        let of = |before: f64, after: f64| {
+            let mut measured = measured(true);
+            measured.series[0].samples = Samples::of_sides(&[before; 3], &[after; 3]).unwrap();
+            check_one(
+                &floor(FloorOf::Gain, FloorOp::AtLeast, 1.0, false),
+                &measured,
+                &[],
+            )[0]
+            .outcome
+        };
+        let endless = FloorOutcome::Judged {
+            value: f64::INFINITY,
+            margin: f64::INFINITY,
+            met: true,
+        };
+        assert_eq!(of(2.0, 0.0), endless);
+        assert!(matches!(of(0.0, 2.0), FloorOutcome::Judged { met: false, .. }));
+        assert!(matches!(
+            of(0.0, 0.0),
+            FloorOutcome::Judged {
+                value: 1.0,
+                met: true,
+                ..
+            }
+        ));
     }
 }

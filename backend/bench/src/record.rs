@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fleethold_bench_model::matrix::{Cell as MatrixCell, Matrix, Metric, Row, Scenario, Version};
+use fleethold_bench_model::matrix::{Cell as MatrixCell, Matrix, Metric, Row, Scenario, Version, load};
 use fleethold_bench_model::verdict::Rules;
 
 use crate::cell::Cell;
@@ -76,7 +76,7 @@ fn parameters(
 ) -> BTreeMap<String, String> {
     let percent =
         |share: Option<f64>| share.map_or("unknown".to_owned(), |share| format!("{:.1} %", share * 100.0));
-    let yes_no = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    let yes_no = |is: bool| if is { load::YES } else { load::NO }.to_owned();
     // What the short version does less of stands beside its figures.
     let less = definition.quick.parameters.iter().filter(|_| options.quick);
     let mut all: BTreeMap<String, String> = less
@@ -84,12 +84,18 @@ fn parameters(
         .collect();
     all.extend(measured.notes.clone());
     all.extend(
+        measured
+            .failure
+            .iter()
+            .map(|reason| ("failure".to_owned(), reason.clone())),
+    );
+    all.extend(
         [
             ("seed", options.seed.to_string()),
             ("warm_up", options.warm_up.to_string()),
-            ("load_of_others", percent(measured.load.others)),
-            ("steal", percent(measured.load.steal)),
-            ("quiet", yes_no(measured.load.quiet)),
+            (load::OTHERS, percent(measured.load.others)),
+            (load::STEAL, percent(measured.load.steal)),
+            (load::QUIET, yes_no(measured.load.quiet)),
             ("complete", yes_no(measured.complete)),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
@@ -108,6 +114,7 @@ fn metrics(measured: &Measurements) -> Vec<Metric> {
             name: series.metric.clone(),
             unit: series.unit,
             better: series.unit.better(),
+            // On a busy machine the matrix itself refuses to judge times on the wall.
             judged: JUDGED.contains(&&*series.metric),
         });
     }

@@ -2,13 +2,14 @@
 //! other in an order drawn by lot.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::order::{FIRST_STREAM, interleave};
-use fleethold_bench_model::sample::{Samples, Side};
+use fleethold_bench_model::sample::{SampleError, Samples, Side};
 use fleethold_bench_model::series::SeriesKey;
 use fleethold_bench_model::unit::Unit;
 use fleethold_bench_model::verdict::default_runs;
@@ -24,7 +25,7 @@ use crate::definition::Definition;
 use crate::error::BenchError;
 use crate::guard::{LoadGuard, LoadReport};
 use crate::measure::blocking;
-use crate::measured::Figure;
+use crate::measured::{Figure, Measured};
 use crate::record::JUDGED;
 use crate::worker::{SampleRequest, Workers};
 
@@ -145,8 +146,10 @@ pub struct RunProgress {
 pub struct Measurements {
     /// One a field and metric.
     pub series: Vec<Series>,
-    /// Whether all of it was measured; else it was interrupted.
+    /// Whether all of it was measured; else it was interrupted, or a sample failed.
     pub complete: bool,
+    /// Why a sample failed, which ended the run; what was measured before it stands.
+    pub failure: Option<String>,
     /// How busy the machine was with other things.
     pub load: LoadReport,
     /// The stacks of each side of each field, when they were asked for.
@@ -190,10 +193,11 @@ impl Series {
     }
 }
 
-/// Measures. An interrupted run returns what it has.
+/// Measures. A run that is interrupted, or whose next sample fails, returns what it has.
 ///
 /// # Errors
-/// [`BenchError::Sample`] when a sample fails: a workload that does not do its work has no time.
+/// [`BenchError::Sample`] when a sample fails before one was measured: a workload that does not do its work has no time;
+/// [`BenchError::Cancelled`] when it was stopped before one was.
 pub async fn run(
     definition: &Definition,
     data: PathBuf,
@@ -218,12 +222,13 @@ pub async fn run(
         let text = "taken while it was measured, which costs time and memory";
         notes.insert("stacks".to_owned(), text.to_owned());
     }
-    let mut stacks: BTreeMap<(Cell, Side), Folded> = BTreeMap::new();
-    let mut taken: BTreeMap<(Cell, String), Series> = BTreeMap::new();
+    let mut taken = Taken {
+        notes,
+        ..Taken::default()
+    };
     let guard = LoadGuard::start();
     let start = clock::now();
-    let mut complete = true;
-    let mut number = 0;
+    let mut ended = None;
     let total = schedule.len() as u64;
     let progress = |done: usize, eta: Option<Duration>, next: Option<(Cell, Side)>| {
         on_event(&RunEvent::Progress(RunProgress {
@@ -249,80 +254,119 @@ pub async fn run(
             data: data.clone(),
             flamegraph: options.flamegraph && step.counts,
         };
-        if let Some(cold) = &cold {
-            let cold = Arc::clone(cold);
-            blocking(move || cold.empty()).await?;
-        }
-        let measured = match workers.sample(&request, cancel).await {
-            Ok(measured) => measured,
-            Err(BenchError::Cancelled) => {
-                complete = false;
-                break;
+        let sample = async {
+            if let Some(cold) = &cold {
+                let cold = Arc::clone(cold);
+                blocking(move || cold.empty()).await?;
             }
-            Err(error) => return Err(error),
+            workers.sample(&request, cancel).await
         };
-        if !step.counts {
-            continue;
+        let took = match sample.await {
+            Ok(measured) if step.counts => taken.add(step, &measured, options.seed, on_event),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = took {
+            ended = Some(error);
+            break;
         }
+    }
+    let complete = ended.is_none();
+    if complete {
+        progress(schedule.len(), None, None);
+    }
+    let failure = match ended {
+        // Nothing was measured, so there is nothing to keep.
+        Some(error) if taken.series.is_empty() => return Err(error),
+        None | Some(BenchError::Cancelled) => None,
+        Some(error) => Some(error.to_string()),
+    };
+    // In the order of the table, not of names.
+    let place = |series: &Series| cells.iter().position(|cell| *cell == series.cell);
+    let mut series: Vec<Series> = taken.series.into_values().collect();
+    series.sort_by_key(place);
+    Ok(Measurements {
+        series,
+        complete,
+        failure,
+        load: guard.report(),
+        attachments: taken
+            .stacks
+            .into_iter()
+            .map(|((cell, side), folded)| Stacks { side, cell, folded })
+            .collect(),
+        notes: taken.notes,
+    })
+}
+
+/// What was measured so far.
+#[derive(Default)]
+struct Taken {
+    series: BTreeMap<(Cell, String), Series>,
+    stacks: BTreeMap<(Cell, Side), Folded>,
+    notes: BTreeMap<String, String>,
+    /// Samples that count.
+    samples: usize,
+}
+
+impl Taken {
+    /// Adds a sample and tells its figures.
+    fn add(
+        &mut self,
+        step: &Step,
+        measured: &Measured,
+        seed: u64,
+        on_event: &(impl Fn(&RunEvent) + Sync),
+    ) -> Result<(), BenchError> {
+        let failed = |reason: String| BenchError::Sample {
+            cell: step.cell.to_string(),
+            side: step.side.name(),
+            reason,
+        };
         for (name, text) in measured.notes() {
-            notes.entry(name.clone()).or_insert_with(|| text.clone());
+            self.notes.entry(name.clone()).or_insert_with(|| text.clone());
         }
         if !measured.stacks.is_empty() {
-            let folded = Folded::parse(&measured.stacks).map_err(|error| BenchError::Sample {
-                cell: step.cell.to_string(),
-                side: step.side.name(),
-                reason: error.to_string(),
-            })?;
+            let folded = Folded::parse(&measured.stacks).map_err(|error| failed(error.to_string()))?;
             let place = (step.cell.clone(), step.side);
-            let left_out = stacks.entry(place).or_default().merge(&folded);
+            let left_out = self.stacks.entry(place).or_default().merge(&folded);
             if left_out > 0 {
                 let text = format!("{left_out} samples of one more stack than are kept");
-                notes.insert("stacks_left_out".to_owned(), text);
+                self.notes.insert("stacks_left_out".to_owned(), text);
             }
         }
         for (metric, figure) in measured.iter() {
             let key = (step.cell.clone(), metric.to_owned());
-            let series = taken.entry(key).or_insert_with(|| Series {
-                cell: step.cell.clone(),
-                metric: metric.to_owned(),
-                unit: figure.unit,
-                samples: Samples::new(Some(options.seed)),
-            });
-            series
-                .samples
-                .push(step.side, figure.value)
-                .map_err(|error| BenchError::Sample {
-                    cell: step.cell.to_string(),
-                    side: step.side.name(),
-                    reason: format!("{metric}: {error}"),
-                })?;
+            let refused = |error: SampleError| failed(format!("{metric}: {error}"));
+            match self.series.entry(key) {
+                Entry::Occupied(mut series) => series
+                    .get_mut()
+                    .samples
+                    .push(step.side, figure.value)
+                    .map_err(refused)?,
+                // A series is there with its first sample, not before.
+                Entry::Vacant(place) => {
+                    let mut samples = Samples::new(Some(seed));
+                    samples.push(step.side, figure.value).map_err(refused)?;
+                    place.insert(Series {
+                        cell: step.cell.clone(),
+                        metric: metric.to_owned(),
+                        unit: figure.unit,
+                        samples,
+                    });
+                }
+            }
             on_event(&RunEvent::Sample {
                 cell: step.cell.clone(),
                 side: step.side,
                 metric: metric.to_owned(),
                 figure,
-                number,
+                number: self.samples,
             });
         }
-        number += 1;
+        self.samples += 1;
+        Ok(())
     }
-    if complete {
-        progress(schedule.len(), None, None);
-    }
-    // In the order of the table, not of names.
-    let place = |series: &Series| cells.iter().position(|cell| *cell == series.cell);
-    let mut series: Vec<Series> = taken.into_values().collect();
-    series.sort_by_key(place);
-    Ok(Measurements {
-        series,
-        complete,
-        load: guard.report(),
-        attachments: stacks
-            .into_iter()
-            .map(|((cell, side), folded)| Stacks { side, cell, folded })
-            .collect(),
-        notes,
-    })
 }
 
 struct Step {

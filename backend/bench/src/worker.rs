@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use fleethold_bench_model::sample::Side;
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use crate::cell::Cell;
@@ -127,12 +130,15 @@ impl Workers {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // The terminal's Ctrl-C is for who measures, who then ends the sample; it is not for the sample to fail of.
+            .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .map_err(|source| BenchError::Io {
                 path: binary.clone(),
                 source,
             })?;
+        let mut group = Group::of(&child);
         let mut stdin = child
             .stdin
             .take()
@@ -158,6 +164,8 @@ impl Workers {
             () = cancel.cancelled() => return Err(BenchError::Cancelled),
             output = talk => output?,
         };
+        // It ended by itself and was waited for; its number may be another's by now.
+        group.0 = None;
         if output.stdout.len() > MAX_REPLY_BYTES {
             return Err(failed(format!("a reply of {} bytes", output.stdout.len())));
         }
@@ -171,6 +179,31 @@ impl Workers {
                     .collect();
                 Err(failed(format!("{}: {}", output.status, last_words.trim())))
             }
+        }
+    }
+}
+
+/// A sample with all that it started, such as servers: none outlives a run that was stopped.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(
+            child
+                .id()
+                .and_then(|id| i32::try_from(id).ok())
+                .map(Pid::from_raw),
+        )
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(group) = self.0 else { return };
+        match killpg(group, Signal::SIGKILL) {
+            // It ended at the same moment.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(error) => tracing::warn!(%error, "a sample did not end"),
         }
     }
 }

@@ -118,14 +118,17 @@ fn measure(
         .arg(place.join("state"))
         .arg("--data-dir")
         .arg(place.join("data"));
-    command.arg("--out").arg(file);
+    // Under another name first: what was interrupted is never taken for a result.
+    let fresh = file.with_extension("part.json");
+    command.arg("--out").arg(&fresh);
     if let Some(older) = against {
         command.arg("--against").arg(&older.binary);
     }
     if let Some(samples) = args.samples {
         command.args(["--samples", &samples.to_string()]);
     }
-    run(&mut command)
+    run(&mut command)?;
+    std::fs::rename(&fresh, file).with_context(|| format!("renaming {}", fresh.display()))
 }
 
 impl Build {

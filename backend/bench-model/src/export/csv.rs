@@ -1,4 +1,5 @@
-//! CSV, one row a sample (RFC 4180, lines end with `\n`). Two comment lines carry what is no sample.
+//! CSV, one row a sample (RFC 4180, lines end with `\n`). Two comment lines carry what is no sample;
+//! a third says so when the machine was busy.
 //!
 //! ```text
 //! # fleethold-bench csv 1 samples=24
@@ -9,7 +10,7 @@
 
 use std::fmt::Write as _;
 
-use crate::export::{frame_json, sample_count};
+use crate::export::{busy_comment, frame_json, sample_count};
 use crate::matrix::Matrix;
 
 /// First words of the file; ` samples=N` follows.
@@ -20,9 +21,10 @@ pub(crate) const COLUMNS: &str = "scenario,value,control,metric,unit,side,sample
 
 pub(super) fn export(matrix: &Matrix) -> String {
     let mut out = format!(
-        "{MAGIC} samples={}\n# {}\n{COLUMNS}\n",
+        "{MAGIC} samples={}\n# {}\n{}{COLUMNS}\n",
         sample_count(matrix),
-        frame_json(matrix)
+        frame_json(matrix),
+        busy_comment(matrix)
     );
     for row in &matrix.rows {
         let control = if row.control { "yes" } else { "no" };

@@ -13,7 +13,7 @@
 
 use std::fmt::Write as _;
 
-use crate::export::{frame_json, sample_count};
+use crate::export::{busy_comment, frame_json, sample_count};
 use crate::matrix::{Matrix, Metric, Row};
 use crate::unit::Unit;
 
@@ -22,9 +22,10 @@ pub(crate) const MAGIC: &str = "# fleethold-bench go 1";
 
 pub(super) fn export(matrix: &Matrix) -> String {
     let mut out = format!(
-        "{MAGIC} samples={}\n# {}\n",
+        "{MAGIC} samples={}\n# {}\n{}",
         sample_count(matrix),
-        frame_json(matrix)
+        frame_json(matrix),
+        busy_comment(matrix)
     );
     for metric in &matrix.metrics {
         // Writing to a string cannot fail.

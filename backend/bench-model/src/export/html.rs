@@ -15,7 +15,7 @@ th:first-child, td:first-child, th:nth-child(2), td:nth-child(2), td:last-child,
 td { font-variant-numeric: tabular-nums; }
 .faster { color: #176f3c; font-weight: 600; } .slower { color: #b3261e; font-weight: 600; }
 @media (prefers-color-scheme: dark) { .faster { color: #6dd58c; } .slower { color: #f2b8b5; } }
-.quick, .machines { border: 2px solid; padding: .5rem 1rem; font-weight: 600; }
+.quick, .busy, .machines { border: 2px solid; padding: .5rem 1rem; font-weight: 600; }
 svg.strip { width: 11rem; height: 2rem; } svg .b { fill: #8a6d1d; } svg .a { fill: #1d5a8a; }
 pre { overflow-x: auto; }
 ";
@@ -51,6 +51,9 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
     );
     if matrix.quick {
         out.push_str("<p class=\"quick\">Quick: a short version of the workload.</p>\n");
+    }
+    if let Some(busy) = matrix.busy() {
+        out.push_str(&format!("<p class=\"busy\">{}.</p>\n", escape(&busy)));
     }
     if comparison.across_machines {
         out.push_str(

@@ -12,13 +12,14 @@ pub(crate) const FORMAT: &str = "fleethold-bench";
 /// Value of `version`.
 pub(crate) const VERSION: u64 = 1;
 
-pub(super) fn export(comparison: &Comparison<'_>) -> String {
+pub(super) fn export(comparison: &Comparison<'_>, floors: Option<&Value>) -> String {
     let results: Vec<Value> = comparison.cells().map(|(row, cell)| result(row, cell)).collect();
-    let document = json!({
+    let mut document = json!({
         "format": FORMAT,
         "version": VERSION,
         "run": comparison.matrix,
         "judged_cells": comparison.judged_cells,
+        "cpu_time_only": comparison.matrix.busy(),
         "across_machines": comparison.across_machines,
         "machines_known": comparison.machines_known(),
         "environment_differences": comparison
@@ -28,6 +29,9 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
             .collect::<Vec<_>>(),
         "results": results,
     });
+    if let (Some(floors), Some(fields)) = (floors, document.as_object_mut()) {
+        fields.insert("floors".to_owned(), floors.clone());
+    }
     // A value with text keys always has a text.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');

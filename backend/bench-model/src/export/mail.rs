@@ -148,7 +148,10 @@ fn table(
         // `before` takes the blank in front of its column, too.
         sides.push_str(&format!("{:>1$} {2:>NUMBER$} ", "before", NUMBER + 1, "after"));
     }
-    let leader = metrics.iter().find(|metric| metric.judged).or(metrics.first());
+    let leader = metrics
+        .iter()
+        .find(|metric| comparison.matrix.is_judged(metric))
+        .or(metrics.first());
     let change = leader
         .map(|metric| format!("  {}", metric.name))
         .unwrap_or_default();

@@ -118,6 +118,9 @@ pub(super) fn notes(comparison: &Comparison<'_>) -> Vec<String> {
     if matrix.quick {
         notes.push("QUICK: a short version of the workload, its verdicts are quick ones.".to_owned());
     }
+    if let Some(busy) = matrix.busy() {
+        notes.push(format!("{busy}; times on the wall get no verdict."));
+    }
     if comparison.across_machines {
         notes.push(format!(
             "ACROSS MACHINES: before on {}, after on {}; the change is not that of the code alone.",

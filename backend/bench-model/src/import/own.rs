@@ -168,11 +168,14 @@ pub(super) fn csv(source: &Source<'_>) -> Result<Content, ImportError> {
         cell: 0,
         samples: 0,
     };
+    let mut head = false;
     for (number, line) in source.lines().skip(2) {
-        if number == 3 {
-            if line != CSV_COLUMNS {
-                return Err(source.error(Place::Line(3), CSV_COLUMNS, line));
+        if !head {
+            // A comment for people may stand before the columns: that the machine was busy.
+            if line != CSV_COLUMNS && !(number == 3 && line.starts_with("# ")) {
+                return Err(source.error(Place::Line(number), CSV_COLUMNS, line));
             }
+            head = line == CSV_COLUMNS;
             continue;
         }
         let fields = split(line);
@@ -243,7 +246,7 @@ pub(super) fn go(source: &Source<'_>) -> Result<Content, ImportError> {
             side = of;
             continue;
         }
-        if line.starts_with("Unit ") || line.is_empty() {
+        if line.starts_with("Unit ") || line.starts_with("# ") || line.is_empty() {
             continue;
         }
         let words: Vec<&str> = line.split(' ').take(5).collect();

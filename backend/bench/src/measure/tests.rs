@@ -162,3 +162,108 @@ async fn who_cancels_early_measures_nothing_and_other_data_are_refused() {
     let (outcome, _) = ground.run(&two_samples(), &CancellationToken::new()).await;
     assert!(matches!(outcome, Err(BenchError::Data { .. })), "{outcome:?}");
 }
+
+/// The same, until its third sample that counts: that one fails. `$0.count` counts.
+const FAILING: &str = r#"#!/bin/sh
+cat > /dev/null
+echo >> "$0.count"
+[ "$(wc -l < "$0.count")" -lt 7 ] || { echo '{"failed":"the disk is gone"}'; exit; }
+echo '{"measured":{"figures":{"time":{"unit":"s","value":1.5}}}}'
+"#;
+
+#[tokio::test]
+async fn a_sample_that_fails_throws_nothing_away() {
+    let ground = Ground::new();
+    std::fs::write(ground.dir.path().join("worker"), FAILING).unwrap();
+    let (outcome, _) = ground.run(&two_samples(), &CancellationToken::new()).await;
+    let outcome = outcome.unwrap();
+    // Four of warm-up, two that count, and the one that failed.
+    let samples: usize = outcome
+        .measurements
+        .series
+        .iter()
+        .map(|one| one.samples.len())
+        .sum();
+    assert_eq!((samples, outcome.measurements.complete), (2, false));
+    let failure = outcome.measurements.failure.unwrap();
+    assert!(failure.ends_with("failed: the disk is gone"), "{failure}");
+    assert_eq!(outcome.matrix.parameters["complete"], "no");
+    assert_eq!(outcome.matrix.parameters["failure"], failure);
+
+    // Now the first fails: there is nothing to keep.
+    let (outcome, _) = ground.run(&two_samples(), &CancellationToken::new()).await;
+    assert!(matches!(outcome, Err(BenchError::Sample { .. })), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn who_cancels_during_the_warm_up_has_measured_nothing() {
+    let ground = Ground::new();
+    let cancel = CancellationToken::new();
+    let build = Build::new("1.2.3", "");
+    let stop = |event: &RunEvent| {
+        if matches!(event, RunEvent::Progress(progress) if progress.phase == Phase::Measure && progress.done == 2)
+        {
+            cancel.cancel();
+        }
+    };
+    let outcome = measure(
+        &ground.definition,
+        &two_samples(),
+        &ground.root(),
+        &build,
+        &ground.workers,
+        &stop,
+        &cancel,
+    )
+    .await;
+    assert!(matches!(outcome, Err(BenchError::Cancelled)), "{outcome:?}");
+}
+
+/// Its sleep stands for a server that a sample started.
+const LASTING: &str = r#"#!/bin/sh
+cat > /dev/null
+sleep 600 &
+echo "$! $(cut -d ' ' -f 5 /proc/$$/stat)" > "$0.ids"
+wait
+"#;
+
+#[tokio::test]
+async fn a_stopped_sample_and_what_it_started_are_gone_and_no_signal_of_the_terminal_reached_it() {
+    let ground = Ground::new();
+    let script = ground.dir.path().join("worker");
+    std::fs::write(&script, LASTING).unwrap();
+    let ids = ground.dir.path().join("worker.ids");
+    let (options, cancel) = (two_samples(), CancellationToken::new());
+    let both = async {
+        let written = async {
+            loop {
+                match std::fs::read_to_string(&ids) {
+                    Ok(text) if text.ends_with('\n') => return text,
+                    _ => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        };
+        let text = tokio::time::timeout(Duration::from_secs(60), written)
+            .await
+            .unwrap();
+        cancel.cancel();
+        text
+    };
+    let ((outcome, _), text) = tokio::join!(ground.run(&options, &cancel), both);
+    assert!(matches!(outcome, Err(BenchError::Cancelled)), "{outcome:?}");
+    let (sleeper, group) = text.trim().split_once(' ').unwrap();
+    assert_ne!(
+        group.trim(),
+        nix::unistd::getpgrp().to_string(),
+        "a group of its own"
+    );
+    let gone = || {
+        let stat = std::fs::read_to_string(format!("/proc/{sleeper}/stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    };
+    let end = clock::now() + Duration::from_secs(60);
+    while !gone() {
+        assert!(clock::now() < end, "{sleeper} lives");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::harness::{World, text};
+use super::harness::{Ran, World, text};
 
 /// A workload of two fields on an image of 8 MiB. `extra` goes to its end.
 fn workload(world: &World, sha256: &str, extra: &str) -> String {
@@ -142,6 +142,93 @@ fn a_missed_floor_is_exit_1() {
         "{}",
         ran.out()
     );
+}
+
+#[test]
+fn json_is_one_document_with_the_floors_that_other_commands_read() {
+    let world = World::new();
+    let none = "[[floor]]\nmetric = \"joy\"\nop = \">=\"\nvalue = 1.0\nwhy = \"nobody measures it\"";
+    let file = workload(&world, &image_sha256(&world), none);
+    let args = [
+        "bench",
+        "run",
+        &file,
+        "--quick",
+        "--samples",
+        "1",
+        "--warm-up",
+        "0",
+        "--check",
+        "--json",
+    ];
+    // What a floor of this run speaks of was not measured.
+    let ran = world.run(&args).ends(5);
+    let document: Value = serde_json::from_str(ran.out()).unwrap();
+    assert_eq!(document["format"], "fleethold-bench");
+    let floors = document["floors"].as_array().unwrap();
+    let states: Vec<&str> = floors
+        .iter()
+        .map(|floor| floor["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["met", "not-measured"], "{floors:?}");
+    assert!(
+        ran.stderr.contains("NONE   joy slow concurrency=2"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("1 floors met, 0 missed"), "{}", ran.stderr);
+    world.write("printed.json", ran.out());
+    let exported = world.run(&["bench", "export", "printed.json"]).ok();
+    assert!(exported.out().contains("slow"), "{}", exported.out());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_loses_no_run() {
+    let world = World::new();
+    let file = workload(&world, &image_sha256(&world), "");
+    let args = [
+        "bench",
+        "run",
+        &file,
+        "--quick",
+        "--samples",
+        "1",
+        "--warm-up",
+        "0",
+        "--out",
+        "nowhere/run.json",
+    ];
+    let ran = world.run(&args).ends(5);
+    assert!(ran.stderr.contains("nowhere/run.json"), "{}", ran.stderr);
+    assert!(ran.out().contains("slow"), "the table is printed all the same");
+    let outbox = std::fs::read_dir(world.path("state/bench/outbox")).unwrap();
+    assert_eq!(outbox.count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn an_interrupt_during_the_warm_up_keeps_nothing_and_says_so() {
+    let world = World::new();
+    let file = workload(&world, &image_sha256(&world), "");
+    let args = ["bench", "run", &file, "--warm-up", "100", "--out", "part.json"];
+    let child = world
+        .command(&args)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // 600 samples of warm-up, of some 20 ms each.
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(killed.success());
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("interrupted before anything was measured"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!world.path("part.json").exists());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fleethold_bench::measure::{self, Outcome, cells};
 use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProgress};
 use fleethold_bench::worker::Workers;
 use fleethold_bench_model::comparison::Comparison;
-use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::export::{ExportFormat, export, export_json_with_floors};
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::sample::Side;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,6 +27,7 @@ use super::against::Older;
 use super::database::HistoryFlags;
 use super::store::{self, About};
 use crate::clock;
+use crate::services::bench::floors::reports;
 use crate::services::bench::lock::{self, MeasureLock};
 use crate::settings::Settings;
 
@@ -43,7 +44,7 @@ Examples:
 
 The run goes into the history: at once while the server runs, else when one of the next commands or the server finds it.
 
-Exit codes: 0 measured, 1 a floor was missed (--check), 5 could not measure, 130 interrupted.")]
+Exit codes: 0 measured, 1 a floor was missed (--check), 5 could not measure all of it, 130 interrupted.")]
 pub(in crate::cli) struct RunArgs {
     /// Name of a workload (fleethold bench list), or a workload file
     #[arg(value_name = "NAME|FILE")]
@@ -78,7 +79,7 @@ pub(in crate::cli) struct RunArgs {
     /// Keep the run in this file, as JSON that export and compare read
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the run as one JSON object instead of the table
+    /// Print the run, with its floors, as the JSON that export, compare and import read, instead of the table
     #[arg(long)]
     json: bool,
     /// Print each floor with its value and margin; end with 1 when one is missed
@@ -156,8 +157,10 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
     })?;
     bar.finish_and_clear();
     let mut outcome = match measured {
-        // Nothing was measured, so nothing is kept.
-        Err(BenchError::Cancelled) => return Ok(Exit::Cancelled),
+        Err(BenchError::Cancelled) => {
+            output::note("interrupted before anything was measured: nothing is kept");
+            return Ok(Exit::Cancelled);
+        }
         measured => measured?,
     };
     if let Some(older) = &older {
@@ -172,21 +175,33 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         options.seed,
         outcome.data.sha256.get(..16).unwrap_or(&outcome.data.sha256),
     ));
-    keep(args, &outcome)?;
-    // Interrupted before the first sample: there is nothing to keep.
-    let mut stored = Ok(());
-    if !args.no_store && !outcome.matrix.rows.is_empty() {
+    // Into the outbox first: whatever else goes wrong, what was measured is not lost.
+    let stored = if args.no_store {
+        Ok(())
+    } else {
         let about = About {
             definition: &definition,
             text: &text,
             started_at,
             reason: &args.reason,
         };
-        stored = store::keep(settings, &about, &outcome);
-    }
-    let exit = report(&definition, &outcome.measurements, args)?;
-    // What was measured has been shown first, and stands in the file that was asked for.
-    stored.map(|()| exit)
+        store::keep(settings, &about, &outcome)
+    };
+    let results = if args.against.is_some() {
+        // Floors speak of two ideas, not of two builds.
+        Vec::new()
+    } else {
+        let fields = cells(&definition, args.quick);
+        floors::check_run(&definition, &outcome.measurements, &fields)
+    };
+    let written = write_files(args, &outcome, &definition, &results);
+    let shown = print(args, &outcome, &definition, &results);
+    let exit = report(&outcome.measurements, &results, args);
+    // Each was tried; the first that failed is the command's error, the others are said.
+    let mut failures = [stored, written, shown].into_iter().filter_map(Result::err);
+    let first = failures.next();
+    failures.for_each(|failure| output::error(&failure));
+    first.map_or(Ok(exit), Err)
 }
 
 /// Waits until nothing else measures on this machine: a server does, too. `None`: cancelled.
@@ -211,27 +226,52 @@ async fn wait_for_turn(workload: &str, cancel: &CancellationToken) -> anyhow::Re
     }
 }
 
-/// Writes the run to its file and to stdout.
-fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
-    let matrix = &outcome.matrix;
-    let text = |format| {
-        let comparison = Comparison::judge(matrix)?;
-        anyhow::Ok(export(&comparison, format))
-    };
+/// The run as JSON that export, compare and import read, with its floors for readers.
+fn document(outcome: &Outcome, definition: &Definition, results: &[FloorResult]) -> anyhow::Result<String> {
+    let floors = serde_json::to_value(reports(definition, results))?;
+    let comparison = Comparison::judge(&outcome.matrix)?;
+    Ok(export_json_with_floors(&comparison, &floors))
+}
+
+fn write_files(
+    args: &RunArgs,
+    outcome: &Outcome,
+    definition: &Definition,
+    results: &[FloorResult],
+) -> CliResult<()> {
     if let Some(path) = &args.out {
-        std::fs::write(path, text(ExportFormat::Json)?)
+        std::fs::write(path, document(outcome, definition, results)?)
             .with_context(|| format!("writing {}", path.display()))?;
     }
     if args.flamegraph {
         keep_stacks(args, outcome)?;
     }
-    if args.json {
-        return output::json(matrix);
-    }
-    for line in text(ExportFormat::Mail)?.lines() {
-        output::line(line)?;
-    }
     Ok(())
+}
+
+/// Writes the run to stdout. JSON stands there alone: its floors are inside, and their lines go to stderr.
+fn print(
+    args: &RunArgs,
+    outcome: &Outcome,
+    definition: &Definition,
+    results: &[FloorResult],
+) -> CliResult<()> {
+    let lines = if args.check && outcome.measurements.complete {
+        floor_lines(results)
+    } else {
+        Vec::new()
+    };
+    if args.json {
+        output::line(document(outcome, definition, results)?.trim_end())?;
+        lines.iter().for_each(|line| output::note(line));
+        return Ok(());
+    }
+    let comparison = Comparison::judge(&outcome.matrix).map_err(anyhow::Error::from)?;
+    let table = export(&comparison, ExportFormat::Mail);
+    table
+        .lines()
+        .chain(lines.iter().map(String::as_str))
+        .try_for_each(output::line)
 }
 
 /// Writes the stacks of each side, those of all fields together.
@@ -258,23 +298,41 @@ fn keep_stacks(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
     Ok(())
 }
 
-fn report(definition: &Definition, measured: &Measurements, args: &RunArgs) -> CliResult {
+/// Says what is to be known about the run, and how the command ends.
+fn report(measured: &Measurements, results: &[FloorResult], args: &RunArgs) -> Exit {
     if let Some(objection) = measured.load.objection() {
         output::note(&objection);
     }
+    if let Some(failure) = &measured.failure {
+        output::note(&format!("{failure}; what was measured before it is kept"));
+        return Exit::NotMeasured;
+    }
     if !measured.complete {
-        return Ok(Exit::Cancelled);
+        output::note("interrupted: what was measured is kept");
+        return Exit::Cancelled;
     }
     if !args.check {
-        return Ok(Exit::Done);
+        return Exit::Done;
     }
-    let results = floors::check(definition, measured);
-    for result in &results {
-        output::line(&floor_line(result))?;
+    let (_, missed) = floors::tally(results);
+    let missing = floors::missing(results);
+    if missed > 0 {
+        Exit::Failed
+    } else if missing > 0 {
+        output::note(&format!(
+            "{missing} floors could not be judged: nothing was measured"
+        ));
+        Exit::NotMeasured
+    } else {
+        Exit::Done
     }
-    let (met, missed) = floors::tally(&results);
-    output::line(&format!("{met} floors met, {missed} missed"))?;
-    Ok(if missed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// Each floor with its value and margin; how many are met and missed at last.
+fn floor_lines(results: &[FloorResult]) -> Vec<String> {
+    let (met, missed) = floors::tally(results);
+    let tally = format!("{met} floors met, {missed} missed");
+    results.iter().map(floor_line).chain([tally]).collect()
 }
 
 fn floor_line(result: &FloorResult) -> String {
@@ -297,7 +355,10 @@ fn floor_line(result: &FloorResult) -> String {
             margin * 100.0
         ),
         FloorOutcome::Skipped => format!("skip   {wanted}: the machine is busy"),
-        FloorOutcome::NotMeasured => format!("skip   {wanted}: not measured in this run"),
+        FloorOutcome::NotMeasured if result.cell.is_some() => {
+            format!("NONE   {wanted}: nothing was measured")
+        }
+        FloorOutcome::NotMeasured => format!("skip   {wanted}: not part of this run"),
     }
 }
 

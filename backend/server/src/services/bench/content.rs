@@ -8,7 +8,7 @@ use fleethold_bench::data::DataSet;
 use fleethold_bench::guard::LoadReport;
 use fleethold_bench::record;
 use fleethold_bench::runner::Measurements;
-use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::matrix::{Matrix, load};
 use fleethold_history::bench::{BenchContent, BenchRunRow};
 use uuid::Uuid;
 
@@ -110,6 +110,7 @@ pub fn measured(lab: &Lab, cell: &BenchCell) -> Option<(Matrix, Option<LoadRepor
     let measured = Measurements {
         series,
         complete: false,
+        failure: None,
         load: LoadReport {
             others: None,
             steal: None,
@@ -123,12 +124,14 @@ pub fn measured(lab: &Lab, cell: &BenchCell) -> Option<(Matrix, Option<LoadRepor
         sha256: String::new(),
     };
     let plan = &cell.plan;
-    let matrix = record::matrix(
+    let mut matrix = record::matrix(
         &plan.workload.definition,
         &plan.options,
         &data,
         &lab.environment,
         &measured,
     );
+    // Nobody knows yet how busy the machine is: what is shown meanwhile is judged as if it were quiet.
+    matrix.parameters.remove(load::QUIET);
     Some((matrix, None))
 }

@@ -52,7 +52,7 @@ pub fn comparison(matrix: &Matrix, runs: Vec<Uuid>) -> ServiceResult<api::Compar
                 name: metric.name.clone(),
                 unit: metric.unit.name().to_owned(),
                 lower_is_better: metric.better == Direction::Lower,
-                judged: metric.judged,
+                judged: matrix.is_judged(metric),
             })
             .collect(),
         rows: judged.rows.iter().map(row).collect(),

@@ -13,7 +13,13 @@ use fleethold_bench_model::matrix::Matrix;
 /// What became of the floors of `definition` in a run.
 #[must_use]
 pub fn of_measurements(definition: &Definition, measured: &Measurements) -> Vec<FloorReport> {
-    check(definition, measured)
+    reports(definition, &check(definition, measured))
+}
+
+/// Results in the form of the API.
+#[must_use]
+pub fn reports(definition: &Definition, results: &[FloorResult]) -> Vec<FloorReport> {
+    results
         .iter()
         .map(|result| report(&definition.name, result))
         .collect()
@@ -39,6 +45,7 @@ pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> 
     let measured = Measurements {
         series: series.collect(),
         complete: true,
+        failure: None,
         load,
         attachments: Vec::new(),
         notes: BTreeMap::new(),
@@ -107,6 +114,7 @@ mod tests {
         let measured = Measurements {
             series: series.collect(),
             complete: true,
+            failure: None,
             load,
             attachments: Vec::new(),
             notes: BTreeMap::new(),

@@ -172,6 +172,7 @@ async fn conclude(lab: &Arc<Lab>, cell: &BenchCell, end: End) {
     match end {
         Ok((outcome, verdicts)) => {
             let complete = outcome.measurements.complete;
+            let failure = outcome.measurements.failure.clone();
             *cell.outcome.lock() = Some(outcome);
             lab.views.bench.update(cell, |run| {
                 run.state = if complete {
@@ -182,6 +183,7 @@ async fn conclude(lab: &Arc<Lab>, cell: &BenchCell, end: End) {
                 run.finished_at = Some(now);
                 run.verdicts = Some(verdicts);
                 run.progress = None;
+                run.error = failure;
             });
         }
         Err(reason) => {
