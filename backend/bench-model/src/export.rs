@@ -103,13 +103,27 @@ impl FromStr for ExportFormat {
     }
 }
 
+/// Where a matrix comes from, when it is one kept run: own JSON carries it, so that an import elsewhere keeps its date.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// Id of the run.
+    pub run_id: Option<String>,
+    /// When measuring began, RFC 3339.
+    pub started_at: Option<String>,
+}
+
 /// `comparison` in `format`; lines end with `\n`.
 pub fn export(comparison: &Comparison<'_>, format: ExportFormat) -> String {
+    export_of(comparison, format, &Origin::default())
+}
+
+/// As [`export`], of a run whose origin is known.
+pub fn export_of(comparison: &Comparison<'_>, format: ExportFormat, origin: &Origin) -> String {
     match format {
         ExportFormat::Mail => mail::export(comparison),
         ExportFormat::Markdown => markdown::export(comparison),
         ExportFormat::Csv => csv::export(comparison.matrix),
-        ExportFormat::Json => json::export(comparison),
+        ExportFormat::Json => json::export(comparison, origin),
         ExportFormat::GoBench => go_bench::export(comparison.matrix),
         ExportFormat::Html => html::export(comparison),
     }

@@ -11,11 +11,13 @@ use fleethold_bench::measure::{self, Outcome, cells};
 use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProgress};
 use fleethold_bench::worker::Workers;
 use fleethold_bench_model::comparison::Comparison;
-use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::export::{ExportFormat, Origin, export_of};
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::sample::Side;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use tokio_util::sync::CancellationToken;
 
 use super::super::archive;
@@ -172,7 +174,7 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         options.seed,
         outcome.data.sha256.get(..16).unwrap_or(&outcome.data.sha256),
     ));
-    keep(args, &outcome)?;
+    keep(args, &outcome, started_at)?;
     // Interrupted before the first sample: there is nothing to keep.
     let mut stored = Ok(());
     if !args.no_store && !outcome.matrix.rows.is_empty() {
@@ -217,11 +219,16 @@ async fn wait_for_turn(
 }
 
 /// Writes the run to its file and to stdout.
-fn keep(args: &RunArgs, outcome: &Outcome) -> CliResult<()> {
+fn keep(args: &RunArgs, outcome: &Outcome, started_at: OffsetDateTime) -> CliResult<()> {
     let matrix = &outcome.matrix;
+    // An import of the file elsewhere keeps its date.
+    let origin = Origin {
+        run_id: None,
+        started_at: started_at.format(&Rfc3339).ok(),
+    };
     let text = |format| {
         let comparison = Comparison::judge(matrix)?;
-        anyhow::Ok(export(&comparison, format))
+        anyhow::Ok(export_of(&comparison, format, &origin))
     };
     if let Some(path) = &args.out {
         std::fs::write(path, text(ExportFormat::Json)?)
