@@ -38,7 +38,10 @@ async fn runs_are_kept_compared_and_linked_to() {
     let history = api.json(&format!("/api/v1/bench/series/{series}/history")).await;
     assert_eq!(history["points"].as_array().unwrap().len(), 2);
     assert_eq!(history["points"][1]["run"], second.as_str());
-    assert_eq!(history["levels"].as_array().unwrap().len(), 1);
+    // Where the tests run, others may work, and then times do not count.
+    let points = history["points"].as_array().unwrap();
+    let counted = points.iter().any(|point| point["spoiled"] == false);
+    assert_eq!(history["levels"].as_array().unwrap().len(), usize::from(counted));
 
     for (format, kind, begins) in [
         ("mail", "text/plain", "tiny"),
