@@ -1,3 +1,7 @@
+CREATE FUNCTION public.bench_counts(complete boolean, load jsonb, quiet boolean, unit text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT complete AND (load IS NULL OR quiet
+        OR unit IN ('cpu-s', 'cpu-ms', 'B', 'KiB', 'MiB', 'cycles', 'instructions', 'count', 'allocs')) $$;
 CREATE TABLE public.bench_alert (
     id bigint NOT NULL,
     series bigint NOT NULL,
@@ -11,6 +15,7 @@ CREATE TABLE public.bench_alert (
     changed_at timestamp with time zone NOT NULL,
     changed_by text NOT NULL,
     reason text NOT NULL,
+    told text,
     CONSTRAINT bench_alert_state_known CHECK ((state = ANY (ARRAY['open'::text, 'confirmed'::text, 'acknowledged'::text, 'muted'::text, 'gone'::text])))
 );
 ALTER TABLE public.bench_alert ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -164,7 +169,7 @@ CREATE VIEW public.bench_otava AS
             WHEN 'before'::text THEN run.revision_before
             ELSE run.revision_after
         END)))
-  WHERE (run.complete AND (NOT (EXISTS ( SELECT
+  WHERE (public.bench_counts(run.complete, run.load, run.quiet, series.unit) AND (NOT (EXISTS ( SELECT
            FROM public.bench_annotation said
           WHERE ((said.series = summary.series) AND (said.run = summary.run) AND (said.kind = 'outlier'::text) AND (said.withdrawn_at IS NULL))))));
 ALTER TABLE public.bench_revision ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -305,6 +310,7 @@ ALTER TABLE ONLY public.machine
     ADD CONSTRAINT machine_pkey PRIMARY KEY (fingerprint);
 CREATE UNIQUE INDEX bench_alert_standing ON public.bench_alert USING btree (series) WHERE (state <> 'gone'::text);
 CREATE INDEX bench_alert_state_id ON public.bench_alert USING btree (state, id DESC);
+CREATE INDEX bench_alert_untold ON public.bench_alert USING btree (id) WHERE ((state = ANY (ARRAY['open'::text, 'confirmed'::text])) AND (told IS DISTINCT FROM state));
 CREATE INDEX bench_annotation_series ON public.bench_annotation USING btree (series, id);
 CREATE INDEX bench_run_machine ON public.bench_run USING btree (machine, id DESC);
 CREATE INDEX bench_run_raw ON public.bench_run USING btree (measured_at) WHERE (rolled_up_at IS NULL);

@@ -76,12 +76,7 @@ pub enum ChangePointError {
 /// # Errors
 /// [`ChangePointError`] for a series that is too long or holds something that is no number.
 pub fn change_points(values: &[f64]) -> Result<Vec<ChangePoint>, ChangePointError> {
-    if values.len() > MAX_POINTS {
-        return Err(ChangePointError::TooLong { found: values.len() });
-    }
-    if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-        return Err(ChangePointError::NotFinite { index });
-    }
+    check(values)?;
     let distances = Distances::new(values);
     let mut open = vec![(0, values.len())];
     let mut edges = vec![0, values.len()];
@@ -103,6 +98,39 @@ pub fn change_points(values: &[f64]) -> Result<Vec<ChangePoint>, ChangePointErro
     Ok(confirm(values, edges))
 }
 
+fn check(values: &[f64]) -> Result<(), ChangePointError> {
+    if values.len() > MAX_POINTS {
+        return Err(ChangePointError::TooLong { found: values.len() });
+    }
+    if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+        return Err(ChangePointError::NotFinite { index });
+    }
+    Ok(())
+}
+
+/// As [`change_points`], where the level is known to change at the indices `known`, in any order: each is a change
+/// point whatever its p, and nothing is compared across it. Indices at or beyond an end say nothing.
+///
+/// # Errors
+/// As [`change_points`].
+pub fn change_points_with(values: &[f64], known: &[usize]) -> Result<Vec<ChangePoint>, ChangePointError> {
+    check(values)?;
+    let mut edges = vec![0, values.len()];
+    edges.extend(known.iter().filter(|at| (1..values.len()).contains(*at)));
+    edges.sort_unstable();
+    edges.dedup();
+    let mut found: Vec<usize> = Vec::new();
+    for (start, end) in edges.iter().zip(edges.iter().skip(1)) {
+        let part = values.get(*start..*end).unwrap_or_default();
+        found.extend((*start > 0).then_some(*start));
+        found.extend(change_points(part)?.iter().map(|point| start + point.index));
+    }
+    let mut all = vec![0];
+    all.extend(found);
+    all.push(values.len());
+    Ok(described(values, &all))
+}
+
 /// The segments between the change points, in order; together they are the whole series.
 pub fn segments(values: &[f64], points: &[ChangePoint]) -> Vec<Segment> {
     let starts = std::iter::once(0).chain(points.iter().map(|point| point.index));
@@ -120,18 +148,7 @@ pub fn segments(values: &[f64], points: &[ChangePoint]) -> Vec<Segment> {
 fn confirm(values: &[f64], mut edges: Vec<usize>) -> Vec<ChangePoint> {
     let level = SPLIT_ALPHA / splits_of(values.len()).max(1) as f64;
     loop {
-        let mut found = Vec::new();
-        for ((start, index), end) in edges.iter().zip(edges.iter().skip(1)).zip(edges.iter().skip(2)) {
-            let before = values.get(*start..*index).unwrap_or_default();
-            let after = values.get(*index..*end).unwrap_or_default();
-            let median = |of: &[f64]| Sorted::new(of.to_vec()).median().unwrap_or(0.0);
-            found.push(ChangePoint {
-                index: *index,
-                p: t_test(before, after),
-                before: median(before),
-                after: median(after),
-            });
-        }
+        let found = described(values, &edges);
         let weakest = found
             .iter()
             .filter(|point| point.p > level)
@@ -142,6 +159,24 @@ fn confirm(values: &[f64], mut edges: Vec<usize>) -> Vec<ChangePoint> {
             None => return found,
         }
     }
+}
+
+/// Every edge but the first and the last with the levels beside it.
+fn described(values: &[f64], edges: &[usize]) -> Vec<ChangePoint> {
+    let triples = edges.iter().zip(edges.iter().skip(1)).zip(edges.iter().skip(2));
+    triples
+        .map(|((start, index), end)| {
+            let before = values.get(*start..*index).unwrap_or_default();
+            let after = values.get(*index..*end).unwrap_or_default();
+            let median = |of: &[f64]| Sorted::new(of.to_vec()).median().unwrap_or(0.0);
+            ChangePoint {
+                index: *index,
+                p: t_test(before, after),
+                before: median(before),
+                after: median(after),
+            }
+        })
+        .collect()
 }
 
 /// Number of ways to cut a segment of `len` points in two of at least [`MIN_SEGMENT`].
@@ -270,6 +305,22 @@ mod tests {
             .map(|part| (part.start, part.end, part.median))
             .collect();
         assert_eq!(parts, [(0, 12, 10.0), (12, 32, 13.0), (32, 39, 9.0)]);
+    }
+
+    #[test]
+    fn a_known_change_splits_a_level_wherever_it_is() {
+        let values: Vec<f64> = [(10.0, 12), (13.0, 8)]
+            .iter()
+            .flat_map(|(level, count)| vec![*level; *count])
+            .collect();
+        let places = |known: &[usize]| -> Vec<usize> {
+            let found = change_points_with(&values, known).unwrap();
+            found.iter().map(|point| point.index).collect()
+        };
+        assert_eq!(places(&[]), [12]);
+        assert_eq!(places(&[19, 5, 5, 0, 20, 99]), [5, 12, 19]);
+        assert_eq!(places(&[12]), [12]);
+        assert!(change_points_with(&[], &[0, 1]).unwrap().is_empty());
     }
 
     #[test]

@@ -103,21 +103,39 @@ impl FromStr for ExportFormat {
     }
 }
 
+/// Where a matrix comes from, when it is one kept run: own JSON carries it, so that an import elsewhere keeps its date.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// Id of the run.
+    pub run_id: Option<String>,
+    /// When measuring began, RFC 3339.
+    pub started_at: Option<String>,
+}
+
 /// `comparison` in `format`; lines end with `\n`.
 pub fn export(comparison: &Comparison<'_>, format: ExportFormat) -> String {
+    export_of(comparison, format, &Origin::default())
+}
+
+/// As [`export`], of a run whose origin is known.
+pub fn export_of(comparison: &Comparison<'_>, format: ExportFormat, origin: &Origin) -> String {
     match format {
         ExportFormat::Mail => mail::export(comparison),
         ExportFormat::Markdown => markdown::export(comparison),
         ExportFormat::Csv => csv::export(comparison.matrix),
-        ExportFormat::Json => json::export(comparison, None),
+        ExportFormat::Json => json::export(comparison, origin, None),
         ExportFormat::GoBench => go_bench::export(comparison.matrix),
         ExportFormat::Html => html::export(comparison),
     }
 }
 
 /// Own JSON with what became of the workload's floors beside the results, for readers: an import judges again.
-pub fn export_json_with_floors(comparison: &Comparison<'_>, floors: &serde_json::Value) -> String {
-    json::export(comparison, Some(floors))
+pub fn export_json_with_floors(
+    comparison: &Comparison<'_>,
+    origin: &Origin,
+    floors: &serde_json::Value,
+) -> String {
+    json::export(comparison, origin, Some(floors))
 }
 
 /// The line of the formats that have one line a sample which says that times on the wall mean nothing here.

@@ -213,7 +213,7 @@ pub fn import(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Import
     };
     let mut found = Found::new(&source);
     let content = match format {
-        Format::OwnJson => own::json(&source)?,
+        Format::OwnJson => own::json(&mut found)?,
         Format::OwnCsv => own::csv(&source)?,
         Format::GoBench if own::is_own_go(source.text) => own::go(&source)?,
         Format::GoBench => go_bench::read(&mut found).map(|()| found.series())?,

@@ -459,10 +459,22 @@ impl Matrix {
         self
     }
 
-    /// SHA-256 of the matrix as own JSON in lower-case hex: equal matrices have equal digests, so an import of the
-    /// same thing twice can be told.
+    /// SHA-256 of what was measured, as own JSON in lower-case hex: equal measurements have equal digests, so an
+    /// import of the same thing twice can be told. The permalink and the noise of the cells take no part: an export
+    /// of a kept run fills them in.
     pub fn digest(&self) -> String {
-        let text = serde_json::to_vec(self).unwrap_or_default();
+        let is_bare = |cell: &Cell| cell.noise_ratio.is_none();
+        let text = if self.permalink.is_none() && self.rows.iter().flat_map(|row| &row.cells).all(is_bare) {
+            serde_json::to_vec(self)
+        } else {
+            let mut bare = self.clone();
+            bare.permalink = None;
+            for cell in bare.rows.iter_mut().flat_map(|row| &mut row.cells) {
+                cell.noise_ratio = None;
+            }
+            serde_json::to_vec(&bare)
+        }
+        .unwrap_or_default();
         Sha256::digest(&text)
             .iter()
             .map(|byte| format!("{byte:02x}"))

@@ -5,7 +5,7 @@ mod sweep;
 
 use fleethold_bench_model::interval::IntervalMethod;
 use fleethold_bench_model::matrix::Matrix;
-use fleethold_bench_model::sample::Samples;
+use fleethold_bench_model::sample::{Samples, Side};
 use sweep::restore;
 
 #[track_caller]
@@ -97,6 +97,16 @@ fn the_digest_is_that_of_the_content() {
     let matrix = restore();
     assert_eq!(matrix.digest(), restore().digest());
     assert_eq!(matrix.digest().len(), 64);
+    let mut exported = matrix.clone();
+    exported.permalink = Some("https://pbs/bench/runs/1".to_owned());
+    exported.rows[0].cells[0].noise_ratio = Some(0.02);
+    assert_eq!(
+        exported.digest(),
+        matrix.digest(),
+        "what an export fills in is not measured"
+    );
+    exported.rows[0].cells[0].samples.push(Side::After, 1.0).unwrap();
+    assert_ne!(exported.digest(), matrix.digest());
     assert_ne!(matrix.digest(), matrix.clone().swapped().digest());
     assert_eq!(matrix.clone().swapped().swapped(), matrix);
 }

@@ -87,3 +87,16 @@ pub enum HistoryError {
         reason: String,
     },
 }
+
+impl HistoryError {
+    /// Whether it says something about the database or the way to it, not about what was asked: the next question
+    /// would fail, too.
+    #[must_use]
+    pub fn is_of_the_database(&self) -> bool {
+        match self {
+            Self::Starting | Self::Away { .. } | Self::Unreachable { .. } | Self::Slow { .. } => true,
+            Self::Query { source, .. } => crate::database::is_outage(source),
+            _ => false,
+        }
+    }
+}

@@ -7,6 +7,8 @@
 )]
 
 mod common;
+#[path = "common/lab.rs"]
+mod lab;
 #[path = "../../bench-model/tests/common/sweep.rs"]
 mod sweep;
 
@@ -14,75 +16,12 @@ use std::sync::Arc;
 
 use common::bench::new_run;
 use common::*;
-use fleethold_bench_model::matrix::Matrix;
-use fleethold_bench_model::sample::{Samples, Side};
-use fleethold_history::Database;
 use fleethold_history::bench::{
     AlertFilter, AlertState, AnnotationKind, BenchAlert, BenchContent, NewAnnotation, NewBenchRun, RolledUp,
 };
-use sqlx::Row as _;
-use time::macros::datetime;
-use time::{Duration, OffsetDateTime};
+use lab::{Lab, START, one_cell, run_of};
+use time::Duration;
 use uuid::Uuid;
-
-const START: OffsetDateTime = datetime!(2026-01-01 00:00 UTC);
-
-/// One cell, `time`, whose after side is around `level` seconds.
-fn one_cell(level: f64, day: i64) -> Matrix {
-    let mut matrix = sweep::restore();
-    matrix.parameters.insert("day".to_owned(), day.to_string());
-    matrix.rows.truncate(1);
-    matrix.scenarios.truncate(1);
-    matrix.metrics.truncate(1);
-    matrix.rows[0].cells.truncate(1);
-    matrix.rows[0].write_sizes = None;
-    let mut samples = Samples::new(Some(1));
-    for i in 0..10 {
-        samples.push(Side::Before, 9.0).unwrap();
-        let step = f64::from(i * 7 % 10) / 1000.0;
-        samples.push(Side::After, level * (1.0 + step)).unwrap();
-    }
-    matrix.rows[0].cells[0].samples = samples;
-    matrix.rows[0].cells[0].noise_ratio = None;
-    matrix
-}
-
-fn run_of(level: f64, day: i64) -> NewBenchRun {
-    new_run(Uuid::now_v7(), START + Duration::days(day), one_cell(level, day))
-}
-
-struct Lab {
-    database: Arc<Database>,
-    day: i64,
-}
-
-impl Lab {
-    /// Stores a run of the next day and answers it with the alerts that it changed.
-    async fn measure(&mut self, level: f64) -> (Uuid, Vec<BenchAlert>) {
-        self.day += 1;
-        let id = self.store(run_of(level, self.day)).await;
-        (id, self.database.watch_bench_runs().await.unwrap())
-    }
-
-    async fn store(&self, run: NewBenchRun) -> Uuid {
-        self.database.store_bench_run(run).await.unwrap().id
-    }
-
-    async fn series(&self, run: Uuid) -> i64 {
-        self.database.series_of_run(run).await.unwrap()[0].after.unwrap()
-    }
-
-    async fn say(&self, run: Uuid, kind: AnnotationKind) -> i64 {
-        let new = NewAnnotation {
-            series: self.series(run).await,
-            run: Some(run),
-            kind,
-            reason: "a test".to_owned(),
-            author: "ann@pbs".to_owned(),
-        };
-        self.database.annotate(&new).await.unwrap().unwrap().id
-    }
-}
 
 fn states(alerts: &[BenchAlert]) -> Vec<AlertState> {
     alerts.iter().map(|alert| alert.state).collect()
@@ -354,7 +293,7 @@ async fn old_samples_roll_up_and_pinned_runs_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn otava_reads_a_view() {
+async fn imported_runs_neither_raise_alerts_nor_are_a_baseline() {
     let state = state_dir();
     let database = start_private(state.path());
     ready(&database).await;
@@ -362,24 +301,69 @@ async fn otava_reads_a_view() {
         database: Arc::clone(&database),
         day: 0,
     };
-    let (run, _) = lab.measure(10.0).await;
-    let (wild, _) = lab.measure(99.0).await;
-    lab.say(wild, AnnotationKind::Outlier).await;
-    let mut connection = connect(state.path(), "fleethold").await;
-    let rows = sqlx::query(
-        "SELECT time, run, commit, median, direction FROM bench_otava
-         WHERE workload = 'restore' AND metric = 'time' AND side = 'after' ORDER BY time",
-    )
-    .fetch_all(&mut connection)
-    .await
-    .unwrap();
-    assert_eq!(rows.len(), 1, "without the outlier");
+    let (good, _) = lab.measure(10.0).await;
+    let imported = |level: f64, day: i64| {
+        let mut run = run_of(level, day);
+        run.meta.source = "json".to_owned();
+        run
+    };
+    lab.day += 1;
+    lab.store(imported(20.0, lab.day)).await;
     assert_eq!(
-        rows[0].get::<OffsetDateTime, _>("time"),
-        START + Duration::days(1)
+        database.watch_bench_runs().await.unwrap(),
+        [],
+        "a file says nothing"
     );
-    assert_eq!(rows[0].get::<String, _>("run"), run.to_string());
-    assert_eq!(rows[0].get::<i32, _>("direction"), -1);
-    assert!((rows[0].get::<f64, _>("median") - 10.045).abs() < 1e-9);
+    // Against the run before the file, which would have hidden it; and a newer file does not silence it.
+    lab.store(imported(10.0, 400)).await;
+    let (_, opened) = lab.measure(12.0).await;
+    assert_eq!(states(&opened), [AlertState::Open]);
+    assert_eq!(opened[0].against, good);
+    lab.day += 1;
+    lab.store(imported(12.0, lab.day)).await;
+    assert_eq!(
+        database.watch_bench_runs().await.unwrap(),
+        [],
+        "nor does it confirm"
+    );
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn news_stay_until_they_are_told_and_a_bad_run_holds_up_no_other() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let mut lab = Lab {
+        database: Arc::clone(&database),
+        day: 1,
+    };
+    lab.store(run_of(10.0, 1)).await;
+    let bad = lab.store(run_of(10.0, 2)).await;
+    let slow = lab.store(run_of(12.0, 3)).await;
+    let mut connection = connect(state.path(), "fleethold").await;
+    let spoil = sqlx::query("UPDATE bench_run SET frame = '{}' WHERE id = $1");
+    spoil.bind(bad).execute(&mut connection).await.unwrap();
+    let changed = database.watch_bench_runs().await.unwrap();
+    assert_eq!((states(&changed), changed[0].run), (vec![AlertState::Open], slow));
+    assert_eq!(
+        database.watch_bench_runs().await.unwrap(),
+        [],
+        "nor is it asked again"
+    );
+
+    let news = database.untold_alerts(10).await.unwrap();
+    assert_eq!(news, changed, "nobody was told");
+    database.alert_told(news[0].id, news[0].state).await.unwrap();
+    assert_eq!(database.untold_alerts(10).await.unwrap(), []);
+    lab.day = 3;
+    lab.measure(12.0).await;
+    let news = database.untold_alerts(10).await.unwrap();
+    assert_eq!(states(&news), [AlertState::Confirmed], "that is news again");
+    database
+        .change_alert(news[0].id, AlertState::Acknowledged, "ann@pbs", "known")
+        .await
+        .unwrap();
+    assert_eq!(database.untold_alerts(10).await.unwrap(), [], "somebody knows");
     database.stop().await;
 }

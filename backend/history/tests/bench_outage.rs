@@ -17,7 +17,7 @@ use common::*;
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_bench_model::sample::{Samples, Side};
 use fleethold_history::HistoryError;
-use fleethold_history::bench::outbox::{self, MAX_WAITING, upload_outbox};
+use fleethold_history::bench::outbox::{self, MAX_REFUSED, MAX_WAITING, upload_outbox};
 use fleethold_history::bench::{AttachmentKind, BenchContent, BenchRunFilter, NewAttachment};
 use rustix::process::Signal;
 use uuid::Uuid;
@@ -140,6 +140,72 @@ async fn a_run_that_arrived_unseen_is_there_once() {
     assert_eq!((uploaded.stored, uploaded.refused.len()), (1, 1));
     assert!(dir.join("0.json.refused").exists());
     database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_cannot_be_read_holds_up_no_other_and_a_pin_arrives() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let dir = outbox::dir(state.path());
+    let run = measured(Uuid::now_v7(), sweep::restore());
+    let path = outbox::put(&dir, &run).unwrap();
+    std::fs::create_dir(dir.join("0.json")).unwrap();
+    assert!(outbox::pin(&dir, run.meta.id).unwrap());
+    assert!(!outbox::pin(&dir, Uuid::nil()).unwrap(), "none waits");
+    let kept = std::fs::read(&path).unwrap();
+    let uploaded = upload_outbox(&database, &dir).await.unwrap();
+    assert_eq!((uploaded.stored, uploaded.failed.len()), (1, 1));
+    assert_eq!(uploaded.failed[0].0, dir.join("0.json"));
+    assert!(database.bench_run(run.meta.id).await.unwrap().unwrap().pinned);
+    // A pin that comes when the run is in the database already, too.
+    database.pin_bench_run(run.meta.id, false).await.unwrap();
+    std::fs::write(&path, kept).unwrap();
+    assert_eq!(upload_outbox(&database, &dir).await.unwrap().known, 1);
+    assert!(database.bench_run(run.meta.id).await.unwrap().unwrap().pinned);
+    database.stop().await;
+}
+
+#[test]
+fn only_runs_that_wait_count_and_rubbish_goes() {
+    let state = state_dir();
+    let dir = outbox::dir(state.path());
+    std::fs::create_dir_all(&dir).unwrap();
+    for number in 0..MAX_WAITING {
+        std::fs::write(dir.join(format!("{number:03}.json.refused")), "").unwrap();
+    }
+    let old = dir.join("old.part");
+    let file = std::fs::File::create(&old).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    std::fs::write(dir.join("new.part"), "").unwrap();
+    outbox::put(&dir, &measured(Uuid::now_v7(), sweep::restore())).unwrap();
+    assert!(!old.exists() && dir.join("new.part").exists());
+    let refused = || {
+        std::fs::read_dir(&dir).unwrap().filter(|entry| {
+            entry
+                .as_ref()
+                .unwrap()
+                .path()
+                .extension()
+                .is_some_and(|of| of == "refused")
+        })
+    };
+    assert_eq!(refused().count(), MAX_REFUSED);
+    assert!(dir.join("255.json.refused").exists(), "the newest stay");
+}
+
+#[test]
+fn a_run_without_room_is_a_file_that_can_be_imported() {
+    let state = state_dir();
+    let run = measured(Uuid::now_v7(), sweep::restore());
+    let path = state.path().join("bench.json");
+    outbox::put_aside(&path, &run).unwrap();
+    outbox::put_aside(&path, &run).unwrap_err();
+    let back = common::bench::import_bytes("bench.json", &std::fs::read(&path).unwrap());
+    assert_eq!(
+        (back.digest, back.meta.started_at),
+        (run.digest, run.meta.started_at)
+    );
 }
 
 #[test]

@@ -14,10 +14,14 @@ mod sweep;
 use common::bench::{import_bytes, measured, new_run};
 use common::*;
 use drawn::matrices;
+use fleethold_bench_model::comparison::Comparison;
+use fleethold_bench_model::export::{ExportFormat, Origin, export_of};
+use fleethold_bench_model::import::{Content, Format, Imported};
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_bench_model::sample::{Samples, Side};
 use fleethold_history::bench::{
-    AttachmentKind, BenchContent, BenchRunFilter, NewAttachment, NewContent, Revision, SeriesFilter,
+    AttachmentKind, BenchContent, BenchRunFilter, NewAttachment, NewBenchRun, NewContent, Revision,
+    SeriesFilter,
 };
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
@@ -161,6 +165,94 @@ async fn the_same_thing_is_stored_once_whoever_brings_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_exported_is_known_when_it_comes_back_and_keeps_its_date() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let mut last = Uuid::nil();
+    for number in 0..12 {
+        let mut matrix = sweep::restore();
+        matrix.parameters.insert("number".to_owned(), number.to_string());
+        for cell in matrix.rows.iter_mut().flat_map(|row| &mut row.cells) {
+            cell.noise_ratio = None;
+        }
+        let at = datetime!(2026-01-02 03:04 UTC) + time::Duration::days(number);
+        let run = new_run(Uuid::now_v7(), at, matrix);
+        last = database.store_bench_run(run).await.unwrap().id;
+    }
+    let mut matrix = database.bench_matrix(last).await.unwrap().unwrap();
+    let cells = matrix.rows.iter().flat_map(|row| &row.cells);
+    assert!(
+        cells.into_iter().any(|cell| cell.noise_ratio.is_some()),
+        "an export has the noise"
+    );
+    matrix.permalink = Some(format!("https://pbs:8007/bench/runs/{last}"));
+    let origin = Origin {
+        run_id: Some(last.to_string()),
+        started_at: Some("2026-01-01T10:00:00Z".to_owned()),
+    };
+    let text = export_of(&Comparison::judge(&matrix).unwrap(), ExportFormat::Json, &origin);
+    let back = import_bytes("run.json", text.as_bytes());
+    assert_eq!(back.meta.started_at, Some(datetime!(2026-01-01 10:00 UTC)));
+    assert_eq!(back.meta.facts["run_id"], last.to_string());
+    let stored = database.store_bench_run(back).await.unwrap();
+    assert_eq!((stored.id, stored.known), (last, true));
+    // What has not been measured yet is of the day on which it came.
+    let tomorrow = text.replace("2026-01-01T10", "2099-01-01T10");
+    assert_eq!(
+        import_bytes("run.json", tomorrow.as_bytes()).meta.started_at,
+        None
+    );
+    database.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_verdicts_cannot_be_written_is_not_half_there() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let mut connection = connect(state.path(), "fleethold").await;
+    let refuse =
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+        CREATE TRIGGER refuse BEFORE UPDATE OF verdicts ON bench_run EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(refuse).execute(&mut connection).await.unwrap();
+    let run = measured(Uuid::now_v7(), sweep::restore());
+    database.store_bench_run(run.clone()).await.unwrap_err();
+    assert_eq!(count(&mut connection, "bench_run").await, 0);
+    assert_eq!(count(&mut connection, "bench_sample").await, 0);
+    sqlx::raw_sql("DROP TRIGGER refuse ON bench_run")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    let stored = database.store_bench_run(run).await.unwrap();
+    assert!(!stored.known);
+    let row = database.bench_run(stored.id).await.unwrap().unwrap();
+    assert!(row.verdicts.is_some());
+    database.stop().await;
+}
+
+#[test]
+fn facts_of_a_file_are_cut_and_say_so() {
+    let fact = |number| (format!("fact{number}"), "\u{e4}".repeat(3000));
+    let imported = Imported {
+        format: Format::GoBench,
+        content: Content::Series(Vec::new()),
+        facts: (0..2000).map(fact).collect(),
+    };
+    let at = datetime!(2026-01-02 03:04 UTC);
+    let run = NewBenchRun::imported(Uuid::now_v7(), at, "", "read.txt", b"all".to_vec(), imported);
+    let facts = &run.meta.facts;
+    let bytes: usize = facts.iter().map(|(name, value)| name.len() + value.len()).sum();
+    assert!(facts.len() <= 256 && bytes <= 64 << 10, "{} {bytes}", facts.len());
+    assert!(facts.values().all(|value| value.len() <= 1024));
+    assert!(
+        facts["facts_left_out"].contains("2000 left out or cut"),
+        "{facts:?}"
+    );
+    assert_eq!(run.attachments.first().unwrap().bytes, b"all");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn imported_files_keep_their_series_and_themselves() {
     let state = state_dir();
     let database = start_private(state.path());
@@ -279,6 +371,7 @@ async fn pages_and_filters() {
         matrix.parameters.insert("number".to_owned(), number.to_string());
         let mut run = new_run(Uuid::now_v7(), datetime!(2026-01-02 03:04:05 UTC), matrix);
         run.meta.complete = number != 2;
+        run.meta.facts.insert("why".to_owned(), "a test".to_owned());
         ids.push(database.store_bench_run(run).await.unwrap().id);
     }
     ids.reverse();
@@ -293,6 +386,14 @@ async fn pages_and_filters() {
         .map(|run| run.id)
         .collect();
     assert_eq!(found, ids);
+    // A list has nothing that is long; one run has all.
+    let (listed, whole) = (
+        &first.items[0],
+        database.bench_run(ids[0]).await.unwrap().unwrap(),
+    );
+    assert_eq!((listed.workload.text.as_str(), listed.facts.len()), ("", 0));
+    assert_ne!(whole.workload.text, "");
+    assert_eq!(whole.facts["why"], "a test");
     let partial = BenchRunFilter {
         complete: Some(false),
         ..all.clone()

@@ -71,6 +71,9 @@ pub struct Point {
     pub max: f64,
     /// Marked as an outlier: not part of levels and change points.
     pub outlier: bool,
+    /// The run was interrupted, or it is a time of a busy machine: not part of them, either.
+    #[serde(default)]
+    pub spoiled: bool,
 }
 
 /// A change of level.

@@ -1,8 +1,10 @@
 //! Own JSON: the matrix under `run`, and what was concluded under `results`, for readers. An import takes `run` only
-//! and judges again, so a file cannot claim a verdict that its samples do not support.
+//! and judges again, so a file cannot claim a verdict that its samples do not support. `run_id`
+//! and `started_at` say where it comes from, when that is known.
 
 use serde_json::{Value, json};
 
+use super::Origin;
 use crate::comparison::{Comparison, JudgedCell, Summary};
 use crate::matrix::Row;
 
@@ -12,7 +14,7 @@ pub(crate) const FORMAT: &str = "fleethold-bench";
 /// Value of `version`.
 pub(crate) const VERSION: u64 = 1;
 
-pub(super) fn export(comparison: &Comparison<'_>, floors: Option<&Value>) -> String {
+pub(super) fn export(comparison: &Comparison<'_>, origin: &Origin, floors: Option<&Value>) -> String {
     let results: Vec<Value> = comparison.cells().map(|(row, cell)| result(row, cell)).collect();
     let mut document = json!({
         "format": FORMAT,
@@ -29,6 +31,11 @@ pub(super) fn export(comparison: &Comparison<'_>, floors: Option<&Value>) -> Str
             .collect::<Vec<_>>(),
         "results": results,
     });
+    for (name, value) in [("run_id", &origin.run_id), ("started_at", &origin.started_at)] {
+        if let (Some(value), Some(fields)) = (value, document.as_object_mut()) {
+            fields.insert(name.to_owned(), value.as_str().into());
+        }
+    }
     if let (Some(floors), Some(fields)) = (floors, document.as_object_mut()) {
         fields.insert("floors".to_owned(), floors.clone());
     }

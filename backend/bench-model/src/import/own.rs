@@ -8,7 +8,7 @@ use crate::export::{
 use crate::matrix::{Cell, Matrix};
 use crate::sample::{MAX_SAMPLES, Side};
 
-use super::{Content, ImportError, Place, Source};
+use super::{Content, Found, ImportError, Place, Source};
 
 /// What an import takes from own JSON: `results` are judged again, never believed.
 #[derive(Deserialize)]
@@ -16,7 +16,14 @@ struct Document {
     format: String,
     version: u64,
     run: Matrix,
+    #[serde(default)]
+    run_id: Option<String>,
+    #[serde(default)]
+    started_at: Option<String>,
 }
+
+/// Longest id or date, in bytes.
+const MAX_ORIGIN: usize = 100;
 
 fn json_error(source: &Source<'_>, error: &serde_json::Error, line: usize) -> ImportError {
     let expected = if error.is_eof() {
@@ -30,7 +37,9 @@ fn json_error(source: &Source<'_>, error: &serde_json::Error, line: usize) -> Im
 /// Commas of a document at most: more values than the samples of any file of 128 MiB that was measured.
 const MAX_COMMAS: usize = 4 * MAX_SAMPLES;
 
-pub(super) fn json(source: &Source<'_>) -> Result<Content, ImportError> {
+/// The matrix; its origin becomes facts.
+pub(super) fn json(found: &mut Found<'_>) -> Result<Content, ImportError> {
+    let source = found.source;
     let commas = source.text.bytes().filter(|byte| *byte == b',').count();
     if commas > MAX_COMMAS {
         let expected = format!("at most {MAX_COMMAS} values in a JSON document");
@@ -45,6 +54,14 @@ pub(super) fn json(source: &Source<'_>) -> Result<Content, ImportError> {
     if document.version != JSON_VERSION {
         let place = Place::Field("version".to_owned());
         return Err(source.error(place, JSON_VERSION.to_string(), &document.version.to_string()));
+    }
+    for (name, value) in [("run_id", document.run_id), ("started_at", document.started_at)] {
+        let Some(value) = value else { continue };
+        if value.len() > MAX_ORIGIN || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let place = Place::Field(name.to_owned());
+            return Err(source.error(place, "at most 100 printable ASCII characters", &value));
+        }
+        found.fact(name, value)?;
     }
     whole(source, document.run)
 }

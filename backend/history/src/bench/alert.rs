@@ -129,6 +129,39 @@ impl Database {
         records.into_iter().map(AlertRecord::read).collect()
     }
 
+    /// Alerts that were opened or confirmed and nobody was told of, oldest first, at most `limit` (1 to 500).
+    ///
+    /// # Errors
+    /// [`HistoryError`]
+    pub async fn untold_alerts(&self, limit: u32) -> Result<Vec<BenchAlert>, HistoryError> {
+        let pool = self.pool()?;
+        let query = sqlx::query_as!(
+            AlertRecord,
+            "SELECT id, series, run, against, ratio, p, state, confirmed_by, opened_at, changed_at, changed_by, reason
+             FROM bench_alert
+             WHERE state IN ('open', 'confirmed') AND told IS DISTINCT FROM state
+             ORDER BY id LIMIT $1",
+            i64::from(limit.clamp(1, MAX_LIMIT)),
+        );
+        let records = self.bounded("list news", query.fetch_all(&pool)).await?;
+        records.into_iter().map(AlertRecord::read).collect()
+    }
+
+    /// Takes note that people were told of an alert as it stood then.
+    ///
+    /// # Errors
+    /// [`HistoryError`]
+    pub async fn alert_told(&self, id: i64, state: AlertState) -> Result<(), HistoryError> {
+        let pool = self.pool()?;
+        let query = sqlx::query!(
+            "UPDATE bench_alert SET told = $2 WHERE id = $1",
+            id,
+            state.as_str()
+        );
+        self.bounded("mark an alert", query.execute(&pool)).await?;
+        Ok(())
+    }
+
     /// Acknowledges or mutes an alert, or takes either back (`open`: it is confirmed again if a run had confirmed
     /// it). `None`: no such alert, or it is gone.
     ///

@@ -232,7 +232,8 @@ impl Database {
     }
 }
 
-/// Medians of the newest runs of each series before a moment, oldest first; outliers left out.
+/// Medians of the newest runs of each series before a moment, oldest first; outliers, interrupted runs and, of times,
+/// those of a busy machine are left out.
 pub(super) async fn earlier_medians(
     connection: impl sqlx::PgExecutor<'_>,
     series: &[i64],
@@ -242,9 +243,14 @@ pub(super) async fn earlier_medians(
     let records = sqlx::query!(
         r#"SELECT wanted.id AS "series!", point.median AS "median!"
            FROM unnest($1::bigint[]) AS wanted (id)
+           JOIN bench_series AS series ON series.id = wanted.id
            CROSS JOIN LATERAL (
                SELECT median, measured_at, run FROM bench_summary
                WHERE series = wanted.id AND (measured_at, run) < ($2, $3)
+                 AND EXISTS (
+                     SELECT FROM bench_run AS of
+                     WHERE of.id = bench_summary.run AND bench_counts(of.complete, of.load, of.quiet, series.unit)
+                 )
                  AND NOT EXISTS (
                      SELECT FROM bench_annotation AS said
                      WHERE said.series = wanted.id AND said.run = bench_summary.run

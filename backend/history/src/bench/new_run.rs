@@ -9,6 +9,7 @@ use fleethold_bench_model::sample::Side;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::attachment::{AttachmentKind, NewAttachment};
@@ -86,7 +87,7 @@ pub struct BenchMeta {
     /// When it was asked for or imported.
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
-    /// When measuring began; absent for imports.
+    /// When measuring began; of an import only when its file says so.
     #[serde(default, with = "time::serde::rfc3339::option")]
     pub started_at: Option<OffsetDateTime>,
     /// When it ended.
@@ -129,6 +130,9 @@ pub struct BenchMeta {
     /// What became of the workload's floors: a list as the REST interface answers it.
     #[serde(default)]
     pub floors: Option<serde_json::Value>,
+    /// Kept for good: somebody may link to it.
+    #[serde(default)]
+    pub pinned: bool,
 }
 
 /// The numbers.
@@ -153,6 +157,40 @@ pub struct NewBenchRun {
     pub digest: String,
     /// Files kept with it.
     pub attachments: Vec<NewAttachment>,
+}
+
+/// What is kept of facts: the rest stands in the original, which is an attachment.
+const MAX_FACTS: usize = 256;
+const MAX_FACT: usize = 1024;
+const MAX_FACTS_BYTES: usize = 64 << 10;
+/// Name of the fact that says so.
+const FACTS_CUT: &str = "facts_left_out";
+
+/// Cuts facts to what a row can hold.
+fn cut_facts(facts: &mut BTreeMap<String, String>) {
+    let (mut bytes, mut left_out, mut kept) = (0, 0_usize, BTreeMap::new());
+    for (mut name, mut value) in std::mem::take(facts) {
+        let whole = name.len().max(value.len()) <= MAX_FACT;
+        for text in [&mut name, &mut value] {
+            text.truncate(text.floor_char_boundary(MAX_FACT));
+            text.retain(|c| c != '\0');
+        }
+        // Room for the fact that says so.
+        if kept.len() + 1 >= MAX_FACTS || bytes + name.len() + value.len() > MAX_FACTS_BYTES - MAX_FACT {
+            left_out += 1;
+            continue;
+        }
+        left_out += usize::from(!whole);
+        bytes += name.len() + value.len();
+        kept.insert(name, value);
+    }
+    if left_out > 0 {
+        kept.insert(
+            FACTS_CUT.to_owned(),
+            format!("{left_out} left out or cut: the original has all"),
+        );
+    }
+    *facts = kept;
 }
 
 impl NewBenchRun {
@@ -205,10 +243,16 @@ impl NewBenchRun {
             tool_version: String::new(),
             facts,
             floors: None,
+            pinned: false,
         };
         let (content, digest) = match content {
             Content::Matrix(matrix) => {
                 meta.of_matrix(&matrix);
+                // What was measured elsewhere is not of today; what claims to be of tomorrow is.
+                let said = meta.facts.get("started_at");
+                meta.started_at = said
+                    .and_then(|said| OffsetDateTime::parse(said, &Rfc3339).ok())
+                    .filter(|at| *at <= created_at);
                 let digest = matrix.digest();
                 (NewContent::Matrix(matrix), digest)
             }
@@ -231,6 +275,7 @@ impl NewBenchRun {
             Format::PerfStat => AttachmentKind::PerfStat,
             _ => AttachmentKind::Original,
         };
+        cut_facts(&mut meta.facts);
         Self {
             meta,
             content,

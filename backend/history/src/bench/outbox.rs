@@ -4,10 +4,13 @@
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_bench_model::sample::Side;
 use serde::{Deserialize, Serialize};
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
 
 use super::attachment::{AttachmentKind, NewAttachment};
 use super::new_run::{BenchMeta, NewBenchRun, NewContent};
@@ -15,8 +18,12 @@ use super::store::blocking;
 use crate::database::Database;
 use crate::error::HistoryError;
 
-/// Most files of the folder.
+/// Most runs that wait in the folder.
 pub const MAX_WAITING: usize = 256;
+/// Most refused files that are kept; the oldest go.
+pub const MAX_REFUSED: usize = 64;
+/// A file that was begun so long ago is of a process that ended.
+const STALE: Duration = Duration::from_secs(24 * 3600);
 /// Largest file: more than the largest matrix and its stacks.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 /// What own JSON calls itself.
@@ -29,6 +36,9 @@ struct Document<M> {
     format: String,
     version: u64,
     run: M,
+    /// When measuring began, for an import of the file.
+    #[serde(default)]
+    started_at: Option<String>,
     history: BenchMeta,
     attachments: Vec<WaitingFile>,
 }
@@ -50,6 +60,8 @@ pub struct Uploaded {
     pub known: u64,
     /// Refused, and why; they stay beside the others with `.refused` at the end of their name.
     pub refused: Vec<(PathBuf, String)>,
+    /// Could not be read or removed, and why; they wait on.
+    pub failed: Vec<(PathBuf, String)>,
 }
 
 /// The outbox of a state directory.
@@ -65,7 +77,8 @@ pub fn dir(state_dir: &Path) -> PathBuf {
 pub fn put(dir: &Path, run: &NewBenchRun) -> Result<PathBuf, HistoryError> {
     let text = encode(run)?;
     fs::create_dir_all(dir).map_err(failed("create", dir))?;
-    let waiting = fs::read_dir(dir).map_err(failed("list", dir))?.count();
+    sweep(dir)?;
+    let waiting = waiting(dir)?.len();
     if waiting >= MAX_WAITING {
         return Err(HistoryError::Refused {
             field: "number of runs that wait for a database",
@@ -73,26 +86,107 @@ pub fn put(dir: &Path, run: &NewBenchRun) -> Result<PathBuf, HistoryError> {
             expected: "fewer than 256: start the server, or name a database that takes them",
         });
     }
-    let path = dir.join(format!("{}.json", run.meta.id));
-    let part = dir.join(format!(".{}.part", run.meta.id));
-    let mut file = File::create(&part).map_err(failed("create", &part))?;
+    let path = file_of(dir, run.meta.id);
+    write(&path, &text)?;
+    Ok(path)
+}
+
+/// The file of a run that waits.
+pub fn file_of(dir: &Path, id: Uuid) -> PathBuf {
+    dir.join(format!("{id}.json"))
+}
+
+/// Writes a run as the folder holds it to a file of its own, for when the folder is full: `bench import` reads it.
+/// Blocks.
+///
+/// # Errors
+/// As [`put`], and when the file is there already.
+pub fn put_aside(path: &Path, run: &NewBenchRun) -> Result<(), HistoryError> {
+    let text = encode(run)?;
+    let mut file = File::create_new(path).map_err(failed("create", path))?;
     let written = file.write_all(&text).and_then(|()| file.sync_all());
+    written.map_err(failed("write", path))
+}
+
+/// Takes note in a waiting run's file that the run is kept for good. Answers whether it waits here. Blocks.
+///
+/// # Errors
+/// [`HistoryError::Outbox`] when its file cannot be read or written; [`HistoryError::Refused`] when it holds no run.
+pub fn pin(dir: &Path, id: Uuid) -> Result<bool, HistoryError> {
+    let path = file_of(dir, id);
+    match read(&path)? {
+        None => Ok(false),
+        Some(Ok(mut run)) => {
+            if !run.meta.pinned {
+                run.meta.pinned = true;
+                write(&path, &encode(&run)?)?;
+            }
+            Ok(true)
+        }
+        Some(Err(reason)) => Err(no_run(reason)),
+    }
+}
+
+fn no_run(reason: String) -> HistoryError {
+    HistoryError::Refused {
+        field: "file of the outbox",
+        found: reason,
+        expected: "a run as bench run keeps it",
+    }
+}
+
+/// A whole file or none, on disk when this returns.
+fn write(path: &Path, text: &[u8]) -> Result<(), HistoryError> {
+    let dir = path.parent().unwrap_or(path);
+    let part = path.with_extension("part");
+    let mut file = File::create(&part).map_err(failed("create", &part))?;
+    let written = file.write_all(text).and_then(|()| file.sync_all());
     if let Err(source) = written {
         drop(fs::remove_file(&part));
         return Err(failed("write", &part)(source));
     }
-    fs::rename(&part, &path).map_err(failed("rename", &part))?;
+    fs::rename(&part, path).map_err(failed("rename", &part))?;
     File::open(dir)
         .and_then(|dir| dir.sync_all())
-        .map_err(failed("sync", dir))?;
-    Ok(path)
+        .map_err(failed("sync", dir))
+}
+
+/// Removes what processes that ended began to write, and the oldest refused files beyond [`MAX_REFUSED`].
+fn sweep(dir: &Path) -> Result<(), HistoryError> {
+    let mut refused = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed("list", dir))? {
+        let entry = entry.map_err(failed("list", dir))?;
+        let path = entry.path();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("refused") => refused.push(path),
+            Some("part") => {
+                let age = entry
+                    .metadata()
+                    .ok()
+                    .and_then(|of| of.modified().ok()?.elapsed().ok());
+                if age.is_some_and(|age| age > STALE) {
+                    settle(&path, None)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    // Ids are UUIDv7: the first names are the oldest.
+    refused.sort_unstable();
+    let beyond = refused.len().saturating_sub(MAX_REFUSED);
+    for path in refused.drain(..beyond) {
+        tracing::warn!(path = %path.display(), "the oldest refused benchmark run is removed: there are too many");
+        settle(&path, None)?;
+    }
+    Ok(())
 }
 
 /// Stores every run of the folder, oldest first, and removes each when the database has it. A run that comes twice,
 /// here or from another process, is stored once. A folder that does not exist is empty.
 ///
 /// # Errors
-/// [`HistoryError`] when the database goes away or a file cannot be read; what is not stored still waits.
+/// [`HistoryError`] when the database goes away or the folder cannot be read; what is not stored still waits. A file
+/// that cannot be read holds up no other: it is in [`Uploaded::failed`].
 pub async fn upload_outbox(database: &Database, dir: &Path) -> Result<Uploaded, HistoryError> {
     let mut uploaded = Uploaded::default();
     let files = {
@@ -100,37 +194,48 @@ pub async fn upload_outbox(database: &Database, dir: &Path) -> Result<Uploaded, 
         blocking("list the outbox", move || waiting(&dir)).await??
     };
     for path in files {
-        let read = {
-            let path = path.clone();
-            blocking("read the outbox", move || read(&path)).await??
-        };
-        // Another process was faster.
-        let Some(read) = read else { continue };
-        let result = match read {
-            Ok(run) => database.store_bench_run(run).await,
-            Err(reason) => Err(HistoryError::Refused {
-                field: "file of the outbox",
-                found: reason,
-                expected: "a run as bench run keeps it",
-            }),
-        };
-        let target = match result {
-            Ok(stored) => {
-                uploaded.stored += u64::from(!stored.known);
-                uploaded.known += u64::from(stored.known);
-                None
+        match upload_one(database, &path, &mut uploaded).await {
+            Err(error) if error.is_of_the_database() => return Err(error),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a benchmark run waits on");
+                uploaded.failed.push((path, error.to_string()));
             }
-            Err(error @ (HistoryError::Refused { .. } | HistoryError::Matrix(_))) => {
-                tracing::warn!(path = %path.display(), %error, "a benchmark run is refused and put aside");
-                let aside = path.with_extension("json.refused");
-                uploaded.refused.push((aside.clone(), error.to_string()));
-                Some(aside)
-            }
-            Err(error) => return Err(error),
-        };
-        blocking("clear the outbox", move || settle(&path, target.as_deref())).await??;
+            Ok(()) => {}
+        }
+    }
+    if !uploaded.refused.is_empty() {
+        let dir = dir.to_owned();
+        blocking("sweep the outbox", move || sweep(&dir)).await??;
     }
     Ok(uploaded)
+}
+
+async fn upload_one(database: &Database, path: &Path, uploaded: &mut Uploaded) -> Result<(), HistoryError> {
+    let file = path.to_owned();
+    // `None`: another process was faster.
+    let Some(read) = blocking("read the outbox", move || read(&file)).await?? else {
+        return Ok(());
+    };
+    let result = match read {
+        Ok(run) => database.store_bench_run(run).await,
+        Err(reason) => Err(no_run(reason)),
+    };
+    let target = match result {
+        Ok(stored) => {
+            uploaded.stored += u64::from(!stored.known);
+            uploaded.known += u64::from(stored.known);
+            None
+        }
+        Err(error @ (HistoryError::Refused { .. } | HistoryError::Matrix(_))) => {
+            tracing::warn!(path = %path.display(), %error, "a benchmark run is refused and put aside");
+            let aside = path.with_extension("json.refused");
+            uploaded.refused.push((aside.clone(), error.to_string()));
+            Some(aside)
+        }
+        Err(error) => return Err(error),
+    };
+    let path = path.to_owned();
+    blocking("clear the outbox", move || settle(&path, target.as_deref())).await?
 }
 
 fn encode(run: &NewBenchRun) -> Result<Vec<u8>, HistoryError> {
@@ -160,6 +265,7 @@ fn encode(run: &NewBenchRun) -> Result<Vec<u8>, HistoryError> {
         format: FORMAT.to_owned(),
         version: VERSION,
         run: &**matrix,
+        started_at: run.meta.started_at.and_then(|at| at.format(&Rfc3339).ok()),
         history: run.meta.clone(),
         attachments: run
             .attachments

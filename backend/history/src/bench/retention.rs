@@ -39,14 +39,14 @@ impl Database {
                        SELECT FROM bench_alert AS alert
                        WHERE alert.state <> 'gone' AND run.id IN (alert.run, alert.against, alert.confirmed_by)
                    )
-                   AND NOT (run.complete AND run.quiet AND NOT run.quick AND EXISTS (
+                   AND NOT (run.source = 'run' AND run.complete AND run.quiet AND NOT run.quick AND EXISTS (
                        SELECT FROM bench_summary AS own
                        WHERE own.run = run.id AND NOT EXISTS (
                            SELECT FROM bench_summary AS later
                            JOIN bench_run AS other ON other.id = later.run
                            WHERE later.series = own.series
                              AND (later.measured_at, later.run) > (own.measured_at, own.run)
-                             AND other.complete AND other.quiet AND NOT other.quick
+                             AND other.source = 'run' AND other.complete AND other.quiet AND NOT other.quick
                              AND other.rolled_up_at IS NULL
                        )
                    ))

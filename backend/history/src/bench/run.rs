@@ -93,7 +93,8 @@ pub struct BenchRunPage {
 }
 
 impl Database {
-    /// A page of benchmark runs after `cursor`, at most `limit` (1 to 500).
+    /// A page of benchmark runs after `cursor`, at most `limit` (1 to 500). Without what only one run's page shows and
+    /// may be long: the text of the workload, facts and floors are empty; [`Database::bench_run`] reads them.
     ///
     /// # Errors
     /// [`HistoryError`]
@@ -154,7 +155,8 @@ impl Database {
         let pool = self.pool()?;
         let query = sqlx::query_as!(
             RunRecord,
-            r#"SELECT run.id, run.source, workload.name, workload.file_sha256, workload.data_sha256, workload.text,
+            r#"SELECT run.id, run.source, workload.name, workload.file_sha256, workload.data_sha256,
+                   CASE WHEN $1::uuid IS NULL THEN '' ELSE workload.text END AS "text!",
                    run.created_at, run.started_at, run.finished_at,
                    b.repository AS "before_repository?", b.commit AS "before_commit?", b.dirty AS "before_dirty?",
                    b.parent AS "before_parent?",
@@ -162,7 +164,9 @@ impl Database {
                    a.parent AS "after_parent?",
                    run.machine, run.machine_class, run.cold, run.quick, run.complete, run.seed, run.samples,
                    run.operator, run.reason, run.load, run.tool_version, run.digest,
-                   run.content = 'matrix' AS "has_matrix!", run.facts::text AS "facts!", run.floors::text AS floors,
+                   run.content = 'matrix' AS "has_matrix!", 
+                   CASE WHEN $1::uuid IS NULL THEN '{}' ELSE run.facts::text END AS "facts!",
+                   CASE WHEN $1::uuid IS NOT NULL THEN run.floors::text END AS floors,
                    run.verdicts, run.pinned, run.rolled_up_at
                FROM bench_run AS run
                JOIN bench_workload AS workload ON workload.id = run.workload

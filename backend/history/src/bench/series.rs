@@ -72,6 +72,8 @@ pub struct BenchPoint {
     pub max: f64,
     /// Marked as an outlier: not part of levels, noise and change points.
     pub outlier: bool,
+    /// Nor is this: the run was interrupted, or it is a time of a busy machine.
+    pub spoiled: bool,
 }
 
 /// The series of one cell of a run, in the order of its matrix' rows and their cells.
@@ -146,7 +148,8 @@ impl Database {
                        SELECT FROM bench_annotation AS said
                        WHERE said.series = $1 AND said.run = point.run
                          AND said.kind = 'outlier' AND said.withdrawn_at IS NULL
-                   ) AS "outlier!"
+                   ) AS "outlier!",
+                   NOT bench_counts(run.complete, run.load, run.quiet, series.unit) AS "spoiled!"
                FROM (
                    SELECT run, measured_at, n, min, lower_quartile, median, upper_quartile, max FROM bench_summary
                    WHERE series = $1
@@ -178,6 +181,7 @@ impl Database {
                 upper_quartile: record.upper_quartile,
                 max: record.max,
                 outlier: record.outlier,
+                spoiled: record.spoiled,
             })
             .collect())
     }

@@ -39,8 +39,8 @@ impl Database {
     /// away; then nothing of it was stored.
     pub async fn store_bench_run(&self, run: NewBenchRun) -> Result<Stored, HistoryError> {
         run.check()?;
-        if let Some(id) = self.bench_run_of_digest(&run.digest).await? {
-            return Ok(Stored { id, known: true });
+        if let Some(known) = self.known(&run).await? {
+            return Ok(known);
         }
         let run = Arc::new(run);
         let prepared = blocking("prepare a run", {
@@ -65,13 +65,14 @@ impl Database {
             for file in &prepared.files {
                 attachment::write(&mut transaction, run.meta.id, file).await?;
             }
+            write_verdicts(&mut transaction, Arc::clone(&run), cells).await?;
             transaction.commit().await?;
-            Ok(Some(cells))
+            Ok(Some(()))
         };
-        let Some(cells) = self.bounded_by(BULK_LIMIT, "store a run", store).await? else {
+        let Some(()) = self.bounded_by(BULK_LIMIT, "store a run", store).await? else {
             // Somebody else stored it a moment ago.
-            return match self.bench_run_of_digest(&run.digest).await? {
-                Some(id) => Ok(Stored { id, known: true }),
+            return match self.known(&run).await? {
+                Some(known) => Ok(known),
                 None => Err(HistoryError::Refused {
                     field: "run id",
                     found: run.meta.id.to_string(),
@@ -79,39 +80,50 @@ impl Database {
                 }),
             };
         };
-        let id = run.meta.id;
-        self.write_verdicts(run, cells).await?;
-        Ok(Stored { id, known: false })
+        Ok(Stored {
+            id: run.meta.id,
+            known: false,
+        })
     }
 
-    /// Counts the verdicts, with the noise of the series' own history.
-    async fn write_verdicts(
-        &self,
-        run: Arc<NewBenchRun>,
-        cells: BTreeMap<i32, i64>,
-    ) -> Result<(), HistoryError> {
-        let ids: Vec<i64> = cells.values().copied().collect();
-        let pool = self.pool()?;
-        let at = run.meta.started_at.unwrap_or(run.meta.created_at);
-        let medians = self
-            .bounded("read noise", earlier_medians(&pool, &ids, at, run.meta.id))
-            .await?;
-        let id = run.meta.id;
-        let counts = blocking("judge a run", move || {
-            let NewContent::Matrix(matrix) = &run.content else {
-                return None;
-            };
-            let mut matrix = Matrix::clone(matrix);
-            fill_noise(&mut matrix, &cells, &medians);
-            summary::count_verdicts(&matrix)
-        })
-        .await?;
-        let Some(counts) = counts else { return Ok(()) };
-        let counts: Vec<i32> = counts.iter().map(|count| to_i32(*count)).collect();
-        let query = sqlx::query!("UPDATE bench_run SET verdicts = $2 WHERE id = $1", id, &counts);
-        self.bounded("store verdicts", query.execute(&pool)).await?;
-        Ok(())
+    /// The run that is here with the digest of this one; it is kept for good if this one was to be.
+    async fn known(&self, run: &NewBenchRun) -> Result<Option<Stored>, HistoryError> {
+        let Some(id) = self.bench_run_of_digest(&run.digest).await? else {
+            return Ok(None);
+        };
+        if run.meta.pinned {
+            self.pin_bench_run(id, true).await?;
+        }
+        Ok(Some(Stored { id, known: true }))
     }
+}
+
+/// Counts the verdicts, with the noise of the series' own history.
+async fn write_verdicts(
+    connection: &mut PgConnection,
+    run: Arc<NewBenchRun>,
+    cells: BTreeMap<i32, i64>,
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<i64> = cells.values().copied().collect();
+    let at = run.meta.started_at.unwrap_or(run.meta.created_at);
+    let medians = earlier_medians(&mut *connection, &ids, at, run.meta.id).await?;
+    let id = run.meta.id;
+    let counts = blocking("judge a run", move || {
+        let NewContent::Matrix(matrix) = &run.content else {
+            return None;
+        };
+        let mut matrix = Matrix::clone(matrix);
+        fill_noise(&mut matrix, &cells, &medians);
+        summary::count_verdicts(&matrix)
+    })
+    .await
+    .map_err(|error| sqlx::Error::AnyDriverError(Box::new(error)))?;
+    let Some(counts) = counts else { return Ok(()) };
+    let counts: Vec<i32> = counts.iter().map(|count| to_i32(*count)).collect();
+    sqlx::query!("UPDATE bench_run SET verdicts = $2 WHERE id = $1", id, &counts)
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// Runs what computes on a thread for that.
@@ -157,9 +169,9 @@ async fn write_head(connection: &mut PgConnection, run: &NewBenchRun) -> Result<
     let done = sqlx::query!(
         "INSERT INTO bench_run (id, workload, source, created_at, started_at, finished_at, revision_before,
              revision_after, machine, machine_class, cold, quick, complete, quiet, seed, samples, operator, reason,
-             load, tool_version, digest, content, frame, facts, floors)
+             load, tool_version, digest, content, frame, facts, floors, pinned)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23::text::json, $24::text::json, $25::text::json)
+             $23::text::json, $24::text::json, $25::text::json, $26)
          ON CONFLICT DO NOTHING",
         meta.id,
         workload,
@@ -186,6 +198,7 @@ async fn write_head(connection: &mut PgConnection, run: &NewBenchRun) -> Result<
         frame,
         facts,
         meta.floors.as_ref().map(ToString::to_string),
+        meta.pinned,
     )
     .execute(connection)
     .await?;

@@ -1,6 +1,6 @@
 //! Watching series: what a run says about the alerts of its series.
 //!
-//! Only complete runs on a quiet machine speak, and quick ones do not. Each judged after series is compared with the
+//! Only complete runs that were measured here on a quiet machine speak; quick ones and imported files do not. Each judged after series is compared with the
 //! newest earlier run that is comparable: the same series (so the same machine class) on the same data, no outlier,
 //! no level shift between. A series with a standing alert is compared with what the alert was measured against, so
 //! that a slow level does not become its own baseline.
@@ -47,10 +47,12 @@ struct Finding {
 
 impl Database {
     /// Looks at all runs whose alerts nobody has judged, the one measured first first, and answers the alerts that
-    /// changed. To be called after runs were stored and when the server starts: a run is judged once.
+    /// changed. To be called after runs were stored and when the server starts: a run is judged once. What people are
+    /// to be told stands in [`Database::untold_alerts`], so that an error on the way loses no news. A run that cannot
+    /// be judged for what its rows hold is in the log and holds up no other.
     ///
     /// # Errors
-    /// [`HistoryError`]; what was judged before it stays.
+    /// [`HistoryError`] when the database goes away; what was judged before it stays.
     pub async fn watch_bench_runs(&self) -> Result<Vec<BenchAlert>, HistoryError> {
         let pool = self.pool()?;
         let query = sqlx::query!(
@@ -61,12 +63,38 @@ impl Database {
         let pending = self.bounded("list new runs", query.fetch_all(&pool)).await?;
         let mut changed = Vec::new();
         for run in pending {
-            if run.uncounted {
-                self.count_late(&pool, run.id).await?;
+            match self.watch_one(&pool, run.id, run.uncounted).await {
+                Ok(of_run) => changed.extend(of_run),
+                Err(error) if error.is_of_the_database() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(run = %run.id, %error, "the alerts of a benchmark run cannot be judged");
+                    // What its rows hold does not change: it is not asked again and again.
+                    self.mark_judged(&pool, run.id).await?;
+                }
             }
-            changed.extend(self.watch_bench_run(run.id).await?);
         }
         Ok(changed)
+    }
+
+    async fn watch_one(
+        &self,
+        pool: &PgPool,
+        id: Uuid,
+        uncounted: bool,
+    ) -> Result<Vec<BenchAlert>, HistoryError> {
+        if uncounted {
+            self.count_late(pool, id).await?;
+        }
+        self.watch_bench_run(id).await
+    }
+
+    async fn mark_judged(&self, pool: &PgPool, id: Uuid) -> Result<(), HistoryError> {
+        let query = sqlx::query!(
+            "UPDATE bench_run SET alerts_judged_at = now() WHERE id = $1 AND alerts_judged_at IS NULL",
+            id
+        );
+        self.bounded("mark a run", query.execute(pool)).await?;
+        Ok(())
     }
 
     /// The verdicts of a run that was stored when its server ended before they were counted.
@@ -92,16 +120,12 @@ impl Database {
             r#"SELECT measured_at AS "measured_at!", frame::text AS "frame!"
                FROM bench_run
                WHERE id = $1 AND alerts_judged_at IS NULL AND content = 'matrix' AND rolled_up_at IS NULL
-                 AND complete AND quiet AND NOT quick"#,
+                 AND source = 'run' AND complete AND quiet AND NOT quick"#,
             id
         );
         let run = self.bounded("read a run", query.fetch_optional(&pool)).await?;
         let Some(run) = run else {
-            let query = sqlx::query!(
-                "UPDATE bench_run SET alerts_judged_at = now() WHERE id = $1 AND alerts_judged_at IS NULL",
-                id
-            );
-            self.bounded("mark a run", query.execute(&pool)).await?;
+            self.mark_judged(&pool, id).await?;
             return Ok(Vec::new());
         };
         let frame: Matrix = stored_json("bench_run", &id.to_string(), "frame", &run.frame)?;
@@ -164,7 +188,7 @@ impl Database {
                          SELECT FROM bench_summary AS later JOIN bench_run AS run ON run.id = later.run
                          WHERE later.series = point.series AND run.alerts_judged_at IS NOT NULL
                            AND (later.measured_at, later.run) > (point.measured_at, point.run)
-                           AND run.complete AND run.quiet
+                           AND run.source = 'run' AND run.complete AND run.quiet
                      )
                )
                SELECT mine.series AS "series!", mine.better AS "better!",
@@ -180,7 +204,8 @@ impl Database {
                    WHERE earlier.series = mine.series
                      AND (earlier.measured_at, earlier.run) < (mine.measured_at, mine.run)
                      AND (alert.against IS NULL OR earlier.run = alert.against)
-                     AND run.complete AND run.quiet AND NOT run.quick AND run.rolled_up_at IS NULL
+                     AND run.source = 'run' AND run.complete AND run.quiet AND NOT run.quick
+                     AND run.rolled_up_at IS NULL
                      AND workload.data_sha256 = (
                          SELECT own.data_sha256 FROM bench_workload AS own
                          JOIN bench_run ON bench_run.workload = own.id WHERE bench_run.id = $1

@@ -41,6 +41,7 @@ pub(crate) fn new_run(id: Uuid, at: OffsetDateTime, matrix: Matrix) -> NewBenchR
         tool_version: "0.1.0".to_owned(),
         facts: Default::default(),
         floors: None,
+        pinned: false,
     };
     NewBenchRun::measured(meta, matrix, Vec::new())
 }

@@ -298,6 +298,7 @@ mod tests {
             upper_quartile: median + 2.0,
             max: median + 5.0,
             outlier: i == 3,
+            spoiled: false,
         };
         SeriesHistory {
             series: Series {

@@ -39,11 +39,17 @@ pub(super) async fn join(settings: &Settings) -> CliResult<Option<Arc<Database>>
     let Some(database) = Database::join(config).await.map_err(Failure::setup)? else {
         return Ok(None);
     };
-    let uploaded = outbox::upload_outbox(&database, &outbox::dir(&settings.state_dir)).await?;
-    for (path, reason) in uploaded.refused {
+    drain(settings, &database).await?;
+    Ok(Some(database))
+}
+
+/// Stores what waits, and says what could not be stored.
+pub(super) async fn drain(settings: &Settings, database: &Database) -> CliResult<()> {
+    let uploaded = outbox::upload_outbox(database, &outbox::dir(&settings.state_dir)).await?;
+    for (path, reason) in uploaded.refused.into_iter().chain(uploaded.failed) {
         output::note(&format!("{}: not stored: {reason}", path.display()));
     }
-    Ok(Some(database))
+    Ok(())
 }
 
 /// The database that a command cannot do without.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use fleethold_bench_model::comparison::Comparison;
-use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::export::{ExportFormat, export_of};
 
 use super::super::exit::{CliResult, Exit};
 use super::super::output;
@@ -29,8 +29,8 @@ pub(in crate::cli) struct ExportArgs {
 }
 
 pub(super) fn run(settings: &Settings, args: &ExportArgs) -> CliResult {
-    let matrix = kept::matrix(settings, &args.run)?;
+    let (matrix, origin) = kept::matrix(settings, &args.run)?;
     let comparison = Comparison::judge(&matrix)?;
-    output::line(export(&comparison, args.format).trim_end())?;
+    output::line(export_of(&comparison, args.format, &origin).trim_end())?;
     Ok(Exit::Done)
 }

@@ -1,10 +1,10 @@
 //! `fleethold bench history`: series over time.
 
 use clap::Args;
-use fleethold_bench_model::change_points::{ChangePoint, change_points};
+use fleethold_bench_model::change_points::{ChangePoint, change_points_with};
 use fleethold_bench_model::unit::Unit;
 use fleethold_history::Database;
-use fleethold_history::bench::{BenchPoint, BenchSeries, SeriesFilter};
+use fleethold_history::bench::{AnnotationKind, BenchPoint, BenchSeries, SeriesFilter};
 use serde_json::json;
 use time::format_description::well_known::Rfc3339;
 
@@ -107,16 +107,28 @@ async fn one(database: &Database, id: i64, as_json: bool) -> CliResult {
         )));
     };
     let points = database.series_points(id, None, None, POINTS).await?;
-    // Outliers are no part of the levels.
+    let annotations = database.annotations(id).await?;
+    // Outliers and what is spoiled are no part of the levels.
     let counted: Vec<usize> = (0..points.len())
-        .filter(|at| points.get(*at).is_some_and(|point| !point.outlier))
+        .filter(|at| {
+            points
+                .get(*at)
+                .is_some_and(|point| !point.outlier && !point.spoiled)
+        })
+        .collect();
+    // A shift that people know of is a change wherever it is.
+    let known: Vec<usize> = annotations
+        .iter()
+        .filter(|said| said.kind == AnnotationKind::LevelShift && said.withdrawn.is_none())
+        .filter_map(|said| points.iter().position(|point| Some(point.run) == said.run))
+        .map(|at| counted.partition_point(|of| *of < at))
         .collect();
     let medians: Vec<f64> = counted
         .iter()
         .filter_map(|at| points.get(*at))
         .map(|point| point.median)
         .collect();
-    let changes = change_points(&medians)?;
+    let changes = change_points_with(&medians, &known)?;
     let change_at = |at: usize| {
         changes
             .iter()
@@ -153,6 +165,7 @@ async fn one(database: &Database, id: i64, as_json: bool) -> CliResult {
 fn row(unit: Unit, point: &BenchPoint, change: Option<&ChangePoint>) -> Vec<String> {
     let said = match (change, point.outlier) {
         (_, true) => "outlier".to_owned(),
+        (None, false) if point.spoiled => "not counted: interrupted, or the machine was busy".to_owned(),
         (Some(change), _) => format!(
             "level {} -> {}, p = {:.3}",
             unit.human(change.before),
@@ -188,6 +201,7 @@ fn point_json(point: &BenchPoint, change: Option<&ChangePoint>) -> serde_json::V
         "upper_quartile": point.upper_quartile,
         "max": point.max,
         "outlier": point.outlier,
+        "spoiled": point.spoiled,
         "change": change.map(|change| json!({
             "before": change.before,
             "after": change.after,

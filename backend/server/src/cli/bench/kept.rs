@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fleethold_bench_model::import::Content;
+use fleethold_bench_model::export::Origin;
+use fleethold_bench_model::import::{Content, Format};
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_history::Database;
 use fleethold_history::bench::BenchContent;
+use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::super::exit::{CliResult, Failure};
@@ -25,6 +27,8 @@ pub(super) enum Kept {
 pub(super) struct Measured {
     pub(super) name: String,
     pub(super) content: Content,
+    /// Where it comes from, as far as that is known.
+    pub(super) origin: Origin,
 }
 
 impl Kept {
@@ -45,10 +49,19 @@ pub(super) fn read(settings: &Settings, all: &[&Kept]) -> CliResult<Vec<Measured
         let mut found = Vec::new();
         for kept in all {
             found.push(match kept {
-                Kept::File(path) => Measured {
-                    name: name(path),
-                    content: file::read(path)?.content,
-                },
+                Kept::File(path) => {
+                    let imported = file::read(path)?;
+                    let own = imported.format == Format::OwnJson;
+                    let fact = |name: &str| imported.facts.get(name).filter(|_| own).cloned();
+                    Measured {
+                        name: name(path),
+                        origin: Origin {
+                            run_id: fact("run_id"),
+                            started_at: fact("started_at"),
+                        },
+                        content: imported.content,
+                    }
+                }
                 Kept::Run(id) => {
                     let database = match &joined {
                         Some(database) => database,
@@ -66,11 +79,11 @@ pub(super) fn read(settings: &Settings, all: &[&Kept]) -> CliResult<Vec<Measured
 }
 
 /// Both sides of one of them.
-pub(super) fn matrix(settings: &Settings, kept: &Kept) -> CliResult<Matrix> {
+pub(super) fn matrix(settings: &Settings, kept: &Kept) -> CliResult<(Matrix, Origin)> {
     let mut found = read(settings, &[kept])?;
-    match found.pop().map(|found| (found.name, found.content)) {
-        Some((_, Content::Matrix(matrix))) => Ok(*matrix),
-        Some((name, _)) => Err(Failure::usage(format!(
+    match found.pop().map(|found| (found.name, found.content, found.origin)) {
+        Some((_, Content::Matrix(matrix), origin)) => Ok((*matrix, origin)),
+        Some((name, ..)) => Err(Failure::usage(format!(
             "{name}: expected a run of fleethold bench with both its sides, found one side or none; compare it with another"
         ))),
         None => Err(Failure::usage("expected a file or a run")),
@@ -110,7 +123,15 @@ async fn of_run(database: &Database, id: Uuid) -> CliResult<Measured> {
         }
         None => return Err(anyhow::anyhow!("run {id}: not in the history").into()),
     };
-    Ok(Measured { name, content })
+    let origin = Origin {
+        run_id: Some(id.to_string()),
+        started_at: row.started_at.and_then(|at| at.format(&Rfc3339).ok()),
+    };
+    Ok(Measured {
+        name,
+        content,
+        origin,
+    })
 }
 
 fn name(path: &Path) -> String {

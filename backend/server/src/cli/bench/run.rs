@@ -11,11 +11,13 @@ use fleethold_bench::measure::{self, Outcome, cells};
 use fleethold_bench::runner::{Measurements, Phase, RunEvent, RunOptions, RunProgress};
 use fleethold_bench::worker::Workers;
 use fleethold_bench_model::comparison::Comparison;
-use fleethold_bench_model::export::{ExportFormat, export, export_json_with_floors};
+use fleethold_bench_model::export::{ExportFormat, Origin, export, export_json_with_floors};
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::sample::Side;
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use tokio_util::sync::CancellationToken;
 
 use super::super::archive;
@@ -194,8 +196,13 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         let fields = cells(&definition, args.quick);
         floors::check_run(&definition, &outcome.measurements, &fields)
     };
-    let written = write_files(args, &outcome, &definition, &results);
-    let shown = print(args, &outcome, &definition, &results);
+    let (written, shown) = match document(&outcome, &definition, &results, started_at) {
+        Ok(document) => (
+            write_files(args, &outcome, &document),
+            print(args, &outcome, &document, &results),
+        ),
+        Err(error) => (Err(error.into()), Ok(())),
+    };
     let exit = report(&outcome.measurements, &results, args);
     // Each was tried; the first that failed is the command's error, the others are said.
     let mut failures = [stored, written, shown].into_iter().filter_map(Result::err);
@@ -227,21 +234,25 @@ async fn wait_for_turn(workload: &str, cancel: &CancellationToken) -> anyhow::Re
 }
 
 /// The run as JSON that export, compare and import read, with its floors for readers.
-fn document(outcome: &Outcome, definition: &Definition, results: &[FloorResult]) -> anyhow::Result<String> {
-    let floors = serde_json::to_value(reports(definition, results))?;
-    let comparison = Comparison::judge(&outcome.matrix)?;
-    Ok(export_json_with_floors(&comparison, &floors))
-}
-
-fn write_files(
-    args: &RunArgs,
+fn document(
     outcome: &Outcome,
     definition: &Definition,
     results: &[FloorResult],
-) -> CliResult<()> {
+    started_at: OffsetDateTime,
+) -> anyhow::Result<String> {
+    let floors = serde_json::to_value(reports(definition, results))?;
+    // An import of the file elsewhere keeps its date.
+    let origin = Origin {
+        run_id: None,
+        started_at: started_at.format(&Rfc3339).ok(),
+    };
+    let comparison = Comparison::judge(&outcome.matrix)?;
+    Ok(export_json_with_floors(&comparison, &origin, &floors))
+}
+
+fn write_files(args: &RunArgs, outcome: &Outcome, document: &str) -> CliResult<()> {
     if let Some(path) = &args.out {
-        std::fs::write(path, document(outcome, definition, results)?)
-            .with_context(|| format!("writing {}", path.display()))?;
+        std::fs::write(path, document).with_context(|| format!("writing {}", path.display()))?;
     }
     if args.flamegraph {
         keep_stacks(args, outcome)?;
@@ -250,19 +261,14 @@ fn write_files(
 }
 
 /// Writes the run to stdout. JSON stands there alone: its floors are inside, and their lines go to stderr.
-fn print(
-    args: &RunArgs,
-    outcome: &Outcome,
-    definition: &Definition,
-    results: &[FloorResult],
-) -> CliResult<()> {
+fn print(args: &RunArgs, outcome: &Outcome, document: &str, results: &[FloorResult]) -> CliResult<()> {
     let lines = if args.check && outcome.measurements.complete {
         floor_lines(results)
     } else {
         Vec::new()
     };
     if args.json {
-        output::line(document(outcome, definition, results)?.trim_end())?;
+        output::line(document.trim_end())?;
         lines.iter().for_each(|line| output::note(line));
         return Ok(());
     }

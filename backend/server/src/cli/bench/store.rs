@@ -1,6 +1,8 @@
 //! A run that was measured here on its way into the history: into the outbox first, always; from there into the
 //! database when it is there, else with the next command or the server's start.
 
+use std::path::PathBuf;
+
 use fleethold_bench::definition::Definition;
 use fleethold_bench::measure::Outcome;
 use fleethold_format::hash::Sha256;
@@ -28,32 +30,59 @@ pub(super) struct About<'a> {
     pub(super) reason: &'a str,
 }
 
-/// Keeps the run. The database may be away: then it waits.
+/// Keeps the run. The database may be away: then it waits. The outbox may be full, too: then it is drained, and
+/// without a database the run is in a file of its own.
 pub(super) fn keep(settings: &Settings, about: &About<'_>, outcome: &Outcome) -> CliResult<()> {
     let run = new_run(about, outcome);
     let id = run.meta.id;
     let dir = outbox::dir(&settings.state_dir);
-    outbox::put(&dir, &run)?;
+    // On disk before anything that can take time or go wrong.
+    let waits = outbox::put(&dir, &run);
     let joined = options::runtime()?.block_on(async {
         let Some(database) = database::join(settings).await? else {
             return Ok(false);
         };
+        // It had no room beside those that have just been stored.
+        let stored = match &waits {
+            Ok(_) => Ok(()),
+            Err(_) => database.store_bench_run(run.clone()).await.map(drop),
+        };
         database.stop().await;
+        stored?;
         CliResult::Ok(true)
     });
-    match joined {
-        Ok(true) => output::note(&format!("run {id} is in the history")),
-        Ok(false) => output::note(&format!(
-            "run {id} waits in {} until a server or a command finds the history",
-            dir.display()
-        )),
-        Err(failure) => output::note(&format!(
-            "run {id} waits in {}: {}",
-            dir.display(),
-            output::sentence(&failure.error)
-        )),
+    let reason = match &joined {
+        Ok(true) => {
+            output::note(&format!("run {id} is in the history"));
+            return Ok(());
+        }
+        Ok(false) => " until a server or a command finds the history".to_owned(),
+        Err(failure) => format!(": {}", output::sentence(&failure.error)),
+    };
+    match waits {
+        Ok(_) => output::note(&format!("run {id} waits in {}{reason}", dir.display())),
+        Err(error) => {
+            let path = put_aside(&run)?;
+            output::note(&format!(
+                "run {id} is in {}: {error}; keep it with: fleethold bench import {}",
+                path.display(),
+                path.display()
+            ));
+        }
     }
     Ok(())
+}
+
+/// Into the working directory, or the one for temporary files.
+fn put_aside(run: &NewBenchRun) -> CliResult<PathBuf> {
+    let name = format!("bench-{}.json", run.meta.id);
+    let here = PathBuf::from(&name);
+    if outbox::put_aside(&here, run).is_ok() {
+        return Ok(here);
+    }
+    let there = std::env::temp_dir().join(name);
+    outbox::put_aside(&there, run)?;
+    Ok(there)
 }
 
 fn new_run(about: &About<'_>, outcome: &Outcome) -> NewBenchRun {
@@ -92,6 +121,7 @@ fn new_run(about: &About<'_>, outcome: &Outcome) -> NewBenchRun {
         tool_version: build.version,
         facts: [("warm_up".to_owned(), options.warm_up.to_string())].into(),
         floors: None,
+        pinned: false,
     };
     let stacks = measured.attachments.iter().map(|stacks| NewAttachment {
         kind: AttachmentKind::FlameGraph,

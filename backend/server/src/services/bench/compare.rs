@@ -5,17 +5,18 @@ use std::sync::Arc;
 use fleethold_api_types::bench as api;
 use fleethold_bench_model::between::{BetweenError, between};
 use fleethold_bench_model::comparison::Comparison;
-use fleethold_bench_model::export::{ExportFormat, export};
+use fleethold_bench_model::export::{ExportFormat, Origin, export_of};
 use fleethold_bench_model::matrix::{Matrix, Version};
 use fleethold_bench_model::pair::pair;
 use fleethold_bench_model::verdict::Rules;
 use fleethold_history::HistoryError;
 use fleethold_history::bench::{BenchContent, CellSeries};
+use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use uuid::Uuid;
 
 use super::content::{self, Held};
-use super::convert;
+use super::{convert, keep};
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
@@ -44,7 +45,7 @@ pub struct Exported {
     pub file_name: String,
 }
 
-/// The after sides of two runs, judged. Both runs are kept for good from now on: somebody may link to this.
+/// The after sides of two runs, judged. Looking at them keeps neither for good; a text with a link in it does.
 ///
 /// # Errors
 /// When a run is none, has lost its samples, or the two measured different things.
@@ -70,9 +71,12 @@ pub async fn compare_text(
     format: api::ExportFormat,
     link: String,
 ) -> ServiceResult<Exported> {
+    // Before they are read: what the link shows must not roll up meanwhile.
+    pin(state, of.before).await?;
+    pin(state, of.after).await?;
     let (matrix, _) = matrix(state, of).await?;
     let name = format!("{}-{}-{}", matrix.workload, short(of.before), short(of.after));
-    text(state, matrix, format, link, &name).await
+    text(state, matrix, format, link, &name, Origin::default()).await
 }
 
 /// A run as a text.
@@ -85,11 +89,16 @@ pub async fn run_text(
     format: api::ExportFormat,
     link: String,
 ) -> ServiceResult<Exported> {
+    pin(state, id).await?;
     let held = content::find(state, id).await?;
     let matrix = content::matrix(state, &held).await?;
-    pin(state, &held).await?;
     let name = format!("{}-{}", matrix.workload, short(id));
-    text(state, matrix, format, link, &name).await
+    let started_at = run_of(&held).started_at;
+    let origin = Origin {
+        run_id: Some(id.to_string()),
+        started_at: started_at.and_then(|at| at.format(&Rfc3339).ok()),
+    };
+    text(state, matrix, format, link, &name, origin).await
 }
 
 /// The last digits: the first ones are the time.
@@ -104,6 +113,7 @@ async fn text(
     format: api::ExportFormat,
     link: String,
     name: &str,
+    origin: Origin,
 ) -> ServiceResult<Exported> {
     let (format, extension) = match format {
         api::ExportFormat::Mail => (ExportFormat::Mail, "txt"),
@@ -117,7 +127,7 @@ async fn text(
     let file_name = format!("{}.{extension}", safe(name));
     let written = state.lab.compute(move || {
         let comparison = Comparison::judge(&matrix).map_err(|error| convert::refused(&error))?;
-        Ok(export(&comparison, format))
+        Ok(export_of(&comparison, format, &origin))
     });
     Ok(Exported {
         text: written.await?,
@@ -178,8 +188,6 @@ async fn matrix(state: &AppState, of: Pair) -> ServiceResult<(Matrix, Named)> {
         }
     };
     matrix.rules.across_machines = of.across;
-    pin(state, &first).await?;
-    pin(state, &second).await?;
     Ok((matrix, named))
 }
 
@@ -198,31 +206,35 @@ async fn series_of(state: &AppState, held: &Held) -> ServiceResult<Option<Vec<Ce
 }
 
 /// What somebody may link to stays.
-async fn pin(state: &AppState, held: &Held) -> ServiceResult<()> {
-    match held {
-        // Its way into the database is not over: it is pinned there.
+async fn pin(state: &AppState, id: Uuid) -> ServiceResult<()> {
+    match content::find(state, id).await? {
         Held::Memory(cell) => {
-            state.views.bench.update(cell, |run| run.pinned = true);
+            state.views.bench.update(&cell, |run| run.pinned = true);
+            // Its way into the database is not over: what waits on disk says so, should this process end.
+            keep::pin(&state.lab, &cell).await
         }
-        Held::Kept(row) if row.pinned => {}
+        Held::Kept(row) if row.pinned => Ok(()),
         Held::Kept(row) => {
             let (database, id) = (Arc::clone(&state.views.database), row.id);
             let pinned = state.work.spawn(async move {
                 database.pin_bench_run(id, true).await?;
                 Ok::<_, HistoryError>(())
             });
-            pinned.await??;
+            Ok(pinned.await??)
         }
     }
-    Ok(())
+}
+
+fn run_of(held: &Held) -> api::BenchRun {
+    match held {
+        Held::Memory(cell) => cell.run(),
+        Held::Kept(row) => super::record::run_of(row),
+    }
 }
 
 /// Commit or format, and when: what tells two runs of a workload apart.
 fn label(held: &Held) -> String {
-    let run = match held {
-        Held::Memory(cell) => cell.run(),
-        Held::Kept(row) => super::record::run_of(row),
-    };
+    let run = run_of(held);
     let what = match run.revision.get(..SHORT_COMMIT) {
         Some(commit) if run.dirty => format!("{commit}+"),
         Some(commit) => commit.to_owned(),

@@ -30,12 +30,28 @@ async fn put(lab: &Arc<Lab>, cell: &Arc<BenchCell>) -> ServiceResult<()> {
     let (lab, cell) = (Arc::clone(lab), Arc::clone(cell));
     let written = tokio::task::spawn_blocking(move || {
         let dir = lab.outbox();
-        if dir.join(format!("{}.json", cell.id())).exists() {
+        if outbox::file_of(&dir, cell.id()).exists() {
             return Ok(());
         }
-        outbox::put(&dir, &record::of_outcome(&lab, &cell, &outcome)).map(drop)
+        let run = record::of_outcome(&lab, &cell, &outcome);
+        outbox::put(&dir, &run)?;
+        // Somebody pinned it while it was written.
+        if cell.run().pinned && !run.meta.pinned {
+            outbox::pin(&dir, cell.id())?;
+        }
+        Ok::<_, HistoryError>(())
     });
     written.await?.map_err(ServiceError::from)
+}
+
+/// Takes note on disk that a run which waits there is kept for good. One that is not there yet is written with it.
+///
+/// # Errors
+/// When its file cannot be read or written.
+pub async fn pin(lab: &Arc<Lab>, cell: &Arc<BenchCell>) -> ServiceResult<()> {
+    let (dir, id) = (lab.outbox(), cell.id());
+    let pinned = tokio::task::spawn_blocking(move || outbox::pin(&dir, id));
+    pinned.await?.map(drop).map_err(ServiceError::from)
 }
 
 /// Moves what waits in the outbox into the database, and takes note of what arrived.

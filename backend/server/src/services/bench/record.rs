@@ -71,6 +71,7 @@ pub fn of_outcome(lab: &Lab, cell: &BenchCell, outcome: &Outcome) -> NewBenchRun
         tool_version: lab.build.version.clone(),
         facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
         floors: serde_json::to_value(floors).ok(),
+        pinned: run.pinned,
     };
     let stacks = outcome
         .measurements

@@ -22,9 +22,6 @@ use crate::services::error::ServiceResult;
 use crate::services::paging::{PageRequest, foreign_cursor};
 use crate::state::AppState;
 
-/// Rows asked of the database at once.
-const ROWS: u32 = 500;
-
 /// Queues a run.
 ///
 /// # Errors
@@ -96,7 +93,8 @@ pub async fn list(
         let read = state.work.spawn(async move {
             let (mut found, mut cursor) = (Vec::new(), after);
             while found.len() < count {
-                let page = database.bench_runs(&filter, cursor, ROWS).await?;
+                let missing = u32::try_from(count - found.len()).unwrap_or(u32::MAX);
+                let page = database.bench_runs(&filter, cursor, missing).await?;
                 found.extend(page.items);
                 cursor = page.next_cursor;
                 if cursor.is_none() {

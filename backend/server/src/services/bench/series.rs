@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use fleethold_api_types::Page;
 use fleethold_api_types::bench::{ChangePoint, Level, Point, Series, SeriesHistory};
-use fleethold_bench_model::change_points::{change_points, segments};
+use fleethold_bench_model::change_points::{change_points_with, segments};
 use fleethold_bench_model::quantile::Sorted;
 use fleethold_bench_model::unit::Direction;
 use fleethold_history::HistoryError;
-use fleethold_history::bench::{BenchPoint, BenchSeries, SeriesFilter};
+use fleethold_history::bench::{AnnotationKind, BenchAnnotation, BenchPoint, BenchSeries, SeriesFilter};
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 use super::convert;
 use super::curate::annotation_of;
@@ -64,8 +65,9 @@ pub async fn history(
         .await??
         .ok_or_else(|| ServiceError::not_found("unknown-series", format!("there is no series {id}")))?;
     let points: Vec<Point> = points.into_iter().map(point_of).collect();
+    let shifts = shifts(&annotations);
     let judged = state.lab.compute(move || {
-        let (changes, levels) = levels(&points)?;
+        let (changes, levels) = levels(&points, &shifts)?;
         Ok((points, changes, levels))
     });
     let (points, changes, levels) = judged.await?;
@@ -78,15 +80,32 @@ pub async fn history(
     })
 }
 
-/// Where the level changes and the levels between. Outliers take no part.
-fn levels(points: &[Point]) -> ServiceResult<(Vec<ChangePoint>, Vec<Level>)> {
+/// Runs at which people say that the level shifts.
+fn shifts(annotations: &[BenchAnnotation]) -> Vec<Uuid> {
+    annotations
+        .iter()
+        .filter(|said| said.kind == AnnotationKind::LevelShift && said.withdrawn.is_none())
+        .filter_map(|said| said.run)
+        .collect()
+}
+
+/// Where the level changes and the levels between. Outliers and what is spoiled take no part; a shift that people know
+/// of is a change wherever it is.
+fn levels(points: &[Point], shifts: &[Uuid]) -> ServiceResult<(Vec<ChangePoint>, Vec<Level>)> {
     let counted: Vec<(usize, &Point)> = points
         .iter()
         .enumerate()
-        .filter(|(_, point)| !point.outlier)
+        .filter(|(_, point)| !point.outlier && !point.spoiled)
         .collect();
     let medians: Vec<f64> = counted.iter().map(|(_, point)| point.median).collect();
-    let found = change_points(&medians).map_err(ServiceError::internal)?;
+    // The mark may stand on a point that does not count: then the level begins at the next one.
+    let known: Vec<usize> = points
+        .iter()
+        .enumerate()
+        .filter(|(_, point)| shifts.contains(&point.run))
+        .map(|(at, _)| counted.partition_point(|(of, _)| *of < at))
+        .collect();
+    let found = change_points_with(&medians, &known).map_err(ServiceError::internal)?;
     let place = |index: usize| {
         let at = counted.get(index).map_or(points.len(), |(at, _)| *at);
         u32::try_from(at).unwrap_or(u32::MAX)
@@ -154,6 +173,7 @@ fn point_of(point: BenchPoint) -> Point {
         upper_quartile: point.upper_quartile,
         max: point.max,
         outlier: point.outlier,
+        spoiled: point.spoiled,
     }
 }
 
@@ -172,7 +192,7 @@ mod tests {
                 12.0 + (number % 3) as f64 * 0.01
             };
             Point {
-                run: uuid::Uuid::nil(),
+                run: Uuid::from_u128(number as u128),
                 at: OffsetDateTime::UNIX_EPOCH,
                 revision: format!("c{number}"),
                 n: 6,
@@ -182,10 +202,11 @@ mod tests {
                 upper_quartile: median,
                 max: median,
                 outlier: number == 3,
+                spoiled: false,
             }
         };
         let points: Vec<Point> = (0..24).map(point).collect();
-        let (changes, levels) = levels(&points).unwrap();
+        let (changes, levels) = levels(&points, &[]).unwrap();
         assert_eq!(changes.len(), 1, "{changes:?}");
         assert_eq!(changes[0].at, 12);
         assert_eq!(
@@ -195,5 +216,19 @@ mod tests {
         assert!((1.19..1.21).contains(&changes[0].ratio));
         let spans: Vec<(u32, u32)> = levels.iter().map(|level| (level.from, level.to)).collect();
         assert_eq!(spans, [(0, 12), (12, 24)]);
+
+        // What people know splits a level, too, and what is spoiled is not counted.
+        let (changes, levels) = super::levels(&points, &[Uuid::from_u128(20)]).unwrap();
+        assert_eq!(changes.iter().map(|one| one.at).collect::<Vec<_>>(), [12, 20]);
+        assert_eq!(levels.last().map(|level| (level.from, level.to)), Some((20, 24)));
+        let spoiled: Vec<Point> = points
+            .into_iter()
+            .map(|point| Point {
+                spoiled: point.median > 11.0,
+                ..point
+            })
+            .collect();
+        let (changes, levels) = super::levels(&spoiled, &[]).unwrap();
+        assert_eq!((changes.len(), levels.len()), (0, 1));
     }
 }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleethold_api_types::bench::Alert;
-use fleethold_history::bench::BenchAlert;
 use fleethold_history::{DbState, HistoryError};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -19,8 +17,70 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Old samples are looked for this often.
 const ROLL_UP: Duration = Duration::from_secs(24 * 3600);
 
-/// Looks after the lab until `stop`.
+/// Alerts that are told in one go.
+const NEWS: u32 = 50;
+/// How long a webhook that fails is left alone.
+const LEAVE_ALONE: Duration = Duration::from_secs(300);
+
+/// Looks after the lab until `stop`. Telling others of alerts takes as long as they take, beside the rest.
 pub async fn run(lab: Arc<Lab>, keep_days: u32, webhook: Option<Webhook>, stop: CancellationToken) {
+    tokio::join!(
+        look_after(&lab, keep_days, &stop),
+        tell(&lab, webhook.as_ref(), &stop)
+    );
+}
+
+/// Tells of every alert once; what could not be told is told later, after a restart, too.
+async fn tell(lab: &Arc<Lab>, webhook: Option<&Webhook>, stop: &CancellationToken) {
+    loop {
+        let round = async {
+            let told = if *lab.views.database.state().borrow() == DbState::Ready {
+                tell_round(lab, webhook).await
+            } else {
+                Ok(true)
+            };
+            let pause = match told {
+                Ok(true) => LOOK,
+                Ok(false) => LEAVE_ALONE,
+                Err(error) => {
+                    report(&error, "alerts could not be told");
+                    LOOK
+                }
+            };
+            tokio::time::sleep(pause).await;
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = round => {}
+        }
+    }
+}
+
+/// `false`: the webhook does not answer.
+async fn tell_round(lab: &Arc<Lab>, webhook: Option<&Webhook>) -> Result<bool, HistoryError> {
+    let database = &lab.views.database;
+    let news = database.untold_alerts(NEWS).await?;
+    if news.is_empty() {
+        return Ok(true);
+    }
+    let series = curate::series_by_id(database, &news).await?;
+    for alert in news {
+        let (id, state) = (alert.id, alert.state);
+        if let Some(alert) = curate::alert_of(alert, &series) {
+            tracing::warn!(alert = alert.id, workload = %alert.series.workload, metric = %alert.series.metric,
+                ratio = alert.ratio, run = %alert.run, "a benchmark got worse");
+            if let Some(webhook) = webhook
+                && !webhook.tell(&alert).await
+            {
+                return Ok(false);
+            }
+        }
+        database.alert_told(id, state).await?;
+    }
+    Ok(true)
+}
+
+async fn look_after(lab: &Arc<Lab>, keep_days: u32, stop: &CancellationToken) {
     let mut database = lab.views.database.state();
     let mut tick = tokio::time::interval(LOOK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -35,38 +95,22 @@ pub async fn run(lab: Arc<Lab>, keep_days: u32, webhook: Option<Webhook>, stop: 
         if *database.borrow_and_update() != DbState::Ready {
             continue;
         }
-        if let Err(error) = look(&lab, webhook.as_ref()).await {
+        if let Err(error) = look(lab).await {
             report(&error, "the benchmark lab could not be looked after");
             continue;
         }
         if keep_days > 0 && roll_up_at.is_none_or(|at| at <= clock::monotonic().into()) {
             roll_up_at = Some(Instant::from_std(clock::monotonic()) + ROLL_UP);
-            if let Err(error) = roll_up(&lab, keep_days).await {
+            if let Err(error) = roll_up(lab, keep_days).await {
                 report(&error, "old benchmark samples could not be rolled up");
             }
         }
     }
 }
 
-async fn look(lab: &Arc<Lab>, webhook: Option<&Webhook>) -> Result<(), HistoryError> {
+async fn look(lab: &Arc<Lab>) -> Result<(), HistoryError> {
     keep::upload(lab).await?;
-    let changed = lab.views.database.watch_bench_runs().await?;
-    let news: Vec<BenchAlert> = changed.into_iter().filter(BenchAlert::is_news).collect();
-    if news.is_empty() {
-        return Ok(());
-    }
-    let series = curate::series_by_id(&lab.views.database, &news).await?;
-    let news: Vec<Alert> = news
-        .into_iter()
-        .filter_map(|alert| curate::alert_of(alert, &series))
-        .collect();
-    for alert in &news {
-        tracing::warn!(alert = alert.id, workload = %alert.series.workload, metric = %alert.series.metric,
-            ratio = alert.ratio, run = %alert.run, "a benchmark got worse");
-        if let Some(webhook) = webhook {
-            webhook.tell(alert).await;
-        }
-    }
+    lab.views.database.watch_bench_runs().await?;
     Ok(())
 }
 

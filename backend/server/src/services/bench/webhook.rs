@@ -31,19 +31,20 @@ impl Webhook {
         Ok(Self { client, url })
     }
 
-    /// Tells of an alert; one that cannot be told after three attempts is in the log and in the list of alerts.
-    pub async fn tell(&self, alert: &Alert) {
+    /// Tells of an alert, with three attempts; answers whether the other side took it.
+    pub async fn tell(&self, alert: &Alert) -> bool {
         let mut last = String::new();
         for pause in PAUSES {
             tokio::time::sleep(pause).await;
             match self.client.post(self.url.clone()).json(alert).send().await {
-                Ok(reply) if reply.status().is_success() => return,
+                Ok(reply) if reply.status().is_success() => return true,
                 Ok(reply) => last = format!("answered {}", reply.status()),
                 // Its address may hold a secret.
                 Err(error) => last = error.without_url().to_string(),
             }
         }
         tracing::warn!(alert = alert.id, error = %last, "the webhook was not told of an alert");
+        false
     }
 }
 
@@ -108,7 +109,7 @@ mod tests {
         });
         drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
         let webhook = Webhook::new(url.parse().unwrap()).unwrap();
-        webhook.tell(&alert()).await;
+        assert!(webhook.tell(&alert()).await);
         let bodies = other_side.await.unwrap();
         for body in bodies {
             assert!(body.starts_with("POST /hook HTTP/1.1\r\n"), "{body}");

@@ -37,8 +37,8 @@ impl CompareQuery {
     }
 }
 
-/// `GET /api/v1/bench/compare?before=&after=&across=`: what both runs measured as after, side by side. Both are kept for
-/// good from then on, so that a link to it stays.
+/// `GET /api/v1/bench/compare?before=&after=&across=`: what both runs measured as after, side by side. An export
+/// with a link in it keeps both for good, this does not.
 #[utoipa::path(get, path = "/api/v1/bench/compare", tag = "bench", params(CompareQuery),
     responses((status = 200, body = Comparison), (status = 404, body = fleethold_api_types::Problem),
         (status = 422, body = fleethold_api_types::Problem), (status = 503, body = fleethold_api_types::Problem)))]

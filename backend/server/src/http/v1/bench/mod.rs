@@ -9,6 +9,7 @@ pub mod series;
 pub mod workloads;
 
 use crate::http::methods::{Methods, at};
+use crate::services::error::{ServiceError, ServiceResult};
 
 /// Its resources.
 pub(super) fn resources() -> Vec<Methods> {
@@ -32,4 +33,15 @@ pub(super) fn resources() -> Vec<Methods> {
         at("/bench/alerts").get(curate::alerts),
         at("/bench/alerts/{id}").post(curate::change_alert),
     ]
+}
+
+/// Refuses a text that no workload can be called.
+fn plain_text(name: &str, text: Option<&str>) -> ServiceResult<()> {
+    match text.filter(|text| text.contains(char::is_control)) {
+        Some(found) => Err(ServiceError::bad_request(
+            "invalid-query",
+            format!("{name}: expected text without control characters, found {found:?}"),
+        )),
+        None => Ok(()),
+    }
 }

@@ -16,6 +16,8 @@ use crate::services::bench::runs;
 use crate::services::paging::PageRequest;
 use crate::state::AppState;
 
+use super::plain_text;
+
 /// `POST /api/v1/bench/runs` → 202 with the queued run and its `Location`. One run measures at a time, up to 32 wait
 /// (503 `bench-queue-full` beyond). Starting, stopping and changing anything of the lab needs `Sys.Modify` on `/system`.
 #[utoipa::path(post, path = "/api/v1/bench/runs", tag = "bench", request_body(content = CreateBenchRun,
@@ -61,6 +63,7 @@ pub async fn list(
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
     let workload = query.workload.as_deref();
+    plain_text("workload", workload)?;
     let state_name = query.state.map(|state| format!("{state:?}")).unwrap_or_default();
     let list = ["bench-runs", workload.unwrap_or_default(), &state_name];
     let page = PageRequest::parse(&list, query.cursor.as_deref(), query.limit)?;

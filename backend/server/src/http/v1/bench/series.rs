@@ -4,14 +4,17 @@ use actix_web::{HttpResponse, web};
 use fleethold_api_types::Page;
 use fleethold_api_types::bench::{Series, SeriesHistory};
 use serde::Deserialize;
-use time::OffsetDateTime;
+use time::{OffsetDateTime, UtcOffset};
 
 use crate::auth::session::Caller;
 use crate::http::problem::ApiResult;
 use crate::http::query::Query;
 use crate::http::v1::rights;
 use crate::services::bench::series;
+use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
+
+use super::plain_text;
 
 /// Query of [`list`].
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -31,6 +34,7 @@ pub async fn list(
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
     let workload = query.into_inner().workload;
+    plain_text("workload", workload.as_deref())?;
     Ok(HttpResponse::Ok().json(series::list(&state, workload).await?))
 }
 
@@ -58,6 +62,19 @@ pub async fn history(
     query: Query<HistoryQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
-    let history = series::history(&state, *id, query.from, query.to).await?;
+    let (from, to) = (in_utc("from", query.from)?, in_utc("to", query.to)?);
+    let history = series::history(&state, *id, from, to).await?;
     Ok(HttpResponse::Ok().json(history))
+}
+
+/// The same time in UTC: at the ends of the calendar there may be none.
+fn in_utc(name: &str, time: Option<OffsetDateTime>) -> ServiceResult<Option<OffsetDateTime>> {
+    time.map(|time| {
+        time.checked_to_offset(UtcOffset::UTC).ok_or_else(|| {
+            let text =
+                format!("{name}: expected a time between the years -9999 and 9999 in UTC, found {time}");
+            ServiceError::bad_request("invalid-query", text)
+        })
+    })
+    .transpose()
 }
