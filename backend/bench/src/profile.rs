@@ -18,24 +18,8 @@ impl Profile {
     /// # Errors
     /// [`BenchError::Measured`] when the timer is not to be had, or another profile is running.
     pub fn start() -> Result<Self, BenchError> {
-        // The first signal makes the unwinder's tables, which takes memory: it must not come while memory is being taken.
-        // So it is sent by hand, at a moment when this thread does nothing else.
-        let signal = SigSet::from(Signal::SIGPROF);
-        signal.thread_block().map_err(failed)?;
-        // Unwinding within these may wait for a lock that the interrupted code holds.
-        let guard = ProfilerGuardBuilder::default()
-            .frequency(FREQUENCY_HZ)
-            .blocklist(&["libgcc", "vdso"])
-            .build();
-        let sent = if guard.is_ok() {
-            raise(Signal::SIGPROF)
-        } else {
-            Ok(())
-        };
-        signal.thread_unblock().map_err(failed)?;
-        let guard = guard.map_err(failed)?;
-        sent.map_err(failed)?;
-        Ok(Self(guard))
+        make_tables()?;
+        Ok(Self(guard(FREQUENCY_HZ)?))
     }
 
     /// Ends, and looks up the names: this takes seconds in a large binary.
@@ -46,6 +30,32 @@ impl Profile {
         let report = self.0.report().build().map_err(failed)?;
         Folded::parse(&text(&report)).map_err(failed)
     }
+}
+
+/// The first signal makes the unwinder's tables, which takes memory: it must not come while memory is being taken, or the
+/// heap breaks. So it is sent by hand, when this thread does nothing else, and under a timer that is not soon due in others.
+fn make_tables() -> Result<(), BenchError> {
+    let signal = SigSet::from(Signal::SIGPROF);
+    signal.thread_block().map_err(failed)?;
+    let guard = guard(1);
+    let sent = if guard.is_ok() {
+        raise(Signal::SIGPROF)
+    } else {
+        Ok(())
+    };
+    signal.thread_unblock().map_err(failed)?;
+    guard?;
+    sent.map_err(failed)
+}
+
+/// Takes so many stacks a second of CPU time until it is dropped.
+fn guard(frequency_hz: i32) -> Result<ProfilerGuard<'static>, BenchError> {
+    ProfilerGuardBuilder::default()
+        .frequency(frequency_hz)
+        // Unwinding within these may wait for a lock that the interrupted code holds.
+        .blocklist(&["libgcc", "vdso"])
+        .build()
+        .map_err(failed)
 }
 
 /// Outermost frame first; the thread's name without its number is the first.
