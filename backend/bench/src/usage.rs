@@ -46,8 +46,8 @@ impl Usage {
             major_faults: count(|usage| usage.major_page_faults()),
             voluntary_switches: count(|usage| usage.voluntary_context_switches()),
             involuntary_switches: count(|usage| usage.involuntary_context_switches()),
-            io: io_counts(),
             counts: counters::now().ok(),
+            io: io_counts(),
             // The clocks last: reading the counters is no part of what is measured after them.
             cpu: clock::process_cpu(),
             at: clock::now(),
@@ -94,12 +94,16 @@ impl Usage {
         (measured, time)
     }
 
-    /// Reads since `self`, when the kernel counts them.
+    /// Reads since `self`, when the kernel counts them; without those of looking.
     pub(crate) fn io_since(&self) -> Option<IoCounts> {
-        let (before, now) = (self.io?, io_counts()?);
+        let (before, now, again) = (self.io?, io_counts()?, io_counts()?);
+        let between = |before: u64, now: u64, again: u64| {
+            now.saturating_sub(before)
+                .saturating_sub(again.saturating_sub(now))
+        };
         Some(IoCounts {
-            read_bytes: now.read_bytes.saturating_sub(before.read_bytes),
-            read_calls: now.read_calls.saturating_sub(before.read_calls),
+            read_bytes: between(before.read_bytes, now.read_bytes, again.read_bytes),
+            read_calls: between(before.read_calls, now.read_calls, again.read_calls),
         })
     }
 }
@@ -142,6 +146,28 @@ mod tests {
         };
         assert_eq!(parse_io(text), Some(counts));
         assert_eq!(parse_io("rchar: 12\n"), None);
+    }
+
+    #[test]
+    fn looking_at_the_io_counters_is_not_counted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [0; 100]).unwrap();
+        let mut bytes = [0; 100];
+        // Other tests of this process read, too: one of many tries is alone.
+        let tries = 1_000;
+        let quiet = (0..tries).any(|_| {
+            let idle = Usage::now().io_since().unwrap();
+            (idle.read_bytes, idle.read_calls) == (0, 0)
+        });
+        assert!(quiet, "no read is counted when nothing is read");
+        let counted = (0..tries).any(|_| {
+            let before = Usage::now();
+            let mut file = std::fs::File::open(file.path()).unwrap();
+            std::io::Read::read_exact(&mut file, &mut bytes).unwrap();
+            let one = before.io_since().unwrap();
+            (one.read_bytes, one.read_calls) == (100, 1)
+        });
+        assert!(counted, "one read of 100 bytes is counted as that");
     }
 
     #[test]

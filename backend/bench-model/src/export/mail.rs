@@ -3,7 +3,8 @@
 //! One table a scenario, one line a knob value; up to four metrics side by side, more in further tables. The change
 //! is that of the table's first metric with a verdict; every other number after carries its own mark.
 
-use crate::comparison::{Comparison, JudgedCell, JudgedRow};
+use crate::comparison::{Comparison, JudgedCell, JudgedRow, Summary};
+use crate::export::show::ColumnUnit;
 use crate::export::{MAIL_COLUMNS, show};
 use crate::histogram::Log2Histogram;
 use crate::matrix::{Metric, Scenario, WriteSizes};
@@ -14,6 +15,9 @@ const METRICS: usize = 4;
 /// Width of the knob value, of a number, and of the change.
 const VALUE: usize = 7;
 const NUMBER: usize = 5;
+/// Stands above tables where one unit does not fit a column.
+const LETTERS: &str = "Letters behind numbers: m, u, n are 10^-3, 10^-6, 10^-9; k, M, G are 10^3, 10^6, 10^9; of bytes \
+                       K, M, G are 2^10, 2^20, 2^30.";
 
 pub(super) fn export(comparison: &Comparison<'_>) -> String {
     let matrix = comparison.matrix;
@@ -46,18 +50,30 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
     for note in show::notes(comparison) {
         out.wrapped(&note, 2);
     }
-    for scenario in &matrix.scenarios {
-        let mut rows: Vec<&JudgedRow<'_>> = comparison
-            .rows
+    let tables = matrix
+        .scenarios
+        .iter()
+        .map(|scenario| (scenario, rows_of(comparison, scenario)));
+    let tables: Vec<_> = tables.filter(|(_, rows)| !rows.is_empty()).collect();
+    let letters = |rows: &[&JudgedRow<'_>]| {
+        let mut units = matrix.metrics.iter().map(|metric| unit_of(rows, metric));
+        units.any(|unit| !unit.prefixes.is_empty())
+    };
+    if tables.iter().any(|(_, rows)| letters(rows)) {
+        out.wrapped(LETTERS, 2);
+    }
+    for (scenario, rows) in &tables {
+        // What this scenario does not measure has no column here.
+        let measured: Vec<&Metric> = matrix
+            .metrics
             .iter()
-            .filter(|judged| judged.row.scenario == scenario.name)
+            .filter(|metric| {
+                rows.iter()
+                    .any(|row| cell_of(row, metric).is_some_and(has_numbers))
+            })
             .collect();
-        // The control stands first: it says what the rest is worth.
-        rows.sort_by_key(|judged| !judged.row.control);
-        if !rows.is_empty() {
-            for metrics in matrix.metrics.chunks(METRICS) {
-                table(&mut out, comparison, scenario, &rows, metrics);
-            }
+        for metrics in measured.chunks(METRICS) {
+            table(&mut out, comparison, scenario, rows, metrics);
         }
     }
     out.blank();
@@ -69,6 +85,17 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
     out.blank();
     out.push(last_line(comparison));
     out.text()
+}
+
+/// The rows of a scenario; the control stands first: it says what the rest is worth.
+fn rows_of<'a>(comparison: &'a Comparison<'a>, scenario: &Scenario) -> Vec<&'a JudgedRow<'a>> {
+    let mut rows: Vec<_> = comparison
+        .rows
+        .iter()
+        .filter(|judged| judged.row.scenario == scenario.name)
+        .collect();
+    rows.sort_by_key(|judged| !judged.row.control);
+    rows
 }
 
 fn label(text: &str) -> &str {
@@ -128,30 +155,38 @@ fn table(
     comparison: &Comparison<'_>,
     scenario: &Scenario,
     rows: &[&JudgedRow<'_>],
-    metrics: &[Metric],
+    metrics: &[&Metric],
 ) {
-    let units: Vec<(f64, &str)> = metrics.iter().map(|metric| unit_of(rows, metric)).collect();
+    let units: Vec<ColumnUnit> = metrics.iter().map(|metric| unit_of(rows, metric)).collect();
     out.blank();
     out.wrapped(&format!("{}, by {}", scenario.name, comparison.matrix.knob), 2);
     let width = 2 * NUMBER + 2;
-    let mut names = " ".repeat(VALUE);
-    let mut sides = " ".repeat(VALUE);
-    for (metric, (_, unit)) in metrics.iter().zip(&units) {
-        let whole = format!("{} {unit}", metric.name);
-        // Where both do not fit, the unit says more than half a name.
-        let name = match (ascii(&whole).len() <= width, unit.is_empty()) {
-            (true, _) => whole,
-            (false, true) => fit(&metric.name, width),
-            (false, false) => (*unit).to_owned(),
-        };
-        names.push_str(&format!(" {name:<width$}"));
-        // `before` takes the blank in front of its column, too.
-        sides.push_str(&format!("{:>1$} {2:>NUMBER$} ", "before", NUMBER + 1, "after"));
-    }
+    let margin = " ".repeat(VALUE);
+    let whole: Vec<String> = metrics
+        .iter()
+        .zip(&units)
+        .map(|(metric, unit)| format!("{} {}", metric.name, unit.name).trim_end().to_owned())
+        .collect();
+    // Names too long to stand beside their units stand above them, in all columns of the table.
+    let line = |texts: &mut dyn Iterator<Item = &str>| {
+        texts.fold(margin.clone(), |line, text| {
+            format!("{line} {:<width$}", fit(text, width))
+        })
+    };
+    let names = if whole.iter().all(|text| ascii(text).len() <= width) {
+        line(&mut whole.iter().map(String::as_str))
+    } else {
+        out.push(line(&mut metrics.iter().map(|metric| metric.name.as_str())));
+        line(&mut units.iter().map(|unit| unit.name))
+    };
+    // `before` takes the blank in front of its column, too.
+    let side = format!("{:>1$} {2:>NUMBER$} ", "before", NUMBER + 1, "after");
+    let sides = margin + &side.repeat(metrics.len());
     let leader = metrics
         .iter()
         .find(|metric| comparison.matrix.is_judged(metric))
-        .or(metrics.first());
+        .or(metrics.first())
+        .copied();
     let change = leader
         .map(|metric| format!("  {}", metric.name))
         .unwrap_or_default();
@@ -170,8 +205,8 @@ fn table(
         } else {
             format!("{value:<VALUE$}")
         };
-        for (metric, (factor, _)) in metrics.iter().zip(&units) {
-            line.push_str(&numbers(cell_of(judged, metric), *factor));
+        for (metric, unit) in metrics.iter().zip(&units) {
+            line.push_str(&numbers(cell_of(judged, metric), *unit));
         }
         if let Some(cell) = leader.and_then(|metric| cell_of(judged, metric)) {
             line.push_str(&format!("  {}", show::change(cell)));
@@ -184,20 +219,30 @@ fn cell_of<'a>(judged: &'a JudgedRow<'a>, metric: &Metric) -> Option<&'a JudgedC
     judged.cells.iter().find(|cell| cell.metric.name == metric.name)
 }
 
-fn unit_of(rows: &[&JudgedRow<'_>], metric: &Metric) -> (f64, &'static str) {
-    let largest = rows
-        .iter()
-        .filter_map(|judged| cell_of(judged, metric))
-        .flat_map(|cell| [cell.before, cell.after])
-        .flatten()
-        .map(|summary| summary.median)
-        .fold(0.0, f64::max);
-    show::column_unit(metric, largest)
+fn has_numbers(cell: &JudgedCell<'_>) -> bool {
+    cell.before.is_some() || cell.after.is_some()
 }
 
-fn numbers(cell: Option<&JudgedCell<'_>>, factor: f64) -> String {
-    let number = |summary: Option<crate::comparison::Summary>| {
-        summary.map_or_else(|| "-".to_owned(), |summary| short(summary.median * factor))
+fn unit_of(rows: &[&JudgedRow<'_>], metric: &Metric) -> ColumnUnit {
+    let medians = || {
+        rows.iter()
+            .filter_map(|judged| cell_of(judged, metric))
+            .flat_map(|cell| [cell.before, cell.after])
+            .flatten()
+            .map(|summary| summary.median)
+    };
+    let smallest = medians()
+        .filter(|median| *median > 0.0)
+        .fold(f64::INFINITY, f64::min);
+    show::column_unit(metric, smallest, medians().fold(0.0, f64::max))
+}
+
+fn numbers(cell: Option<&JudgedCell<'_>>, unit: ColumnUnit) -> String {
+    let number = |summary: Option<Summary>| {
+        summary.map_or_else(
+            || "-".to_owned(),
+            |summary| short(summary.median * unit.factor, unit.prefixes),
+        )
     };
     let (before, after, mark) = cell.map_or(("-".to_owned(), "-".to_owned(), ' '), |cell| {
         (number(cell.before), number(cell.after), show::mark(cell))
@@ -205,20 +250,23 @@ fn numbers(cell: Option<&JudgedCell<'_>>, factor: f64) -> String {
     format!(" {before:>NUMBER$} {after:>NUMBER$}{mark}")
 }
 
-/// A number in at most five characters: as many digits as fit.
-fn short(value: f64) -> String {
+/// A number in at most five characters: as many digits as fit, and the letter of its own prefix.
+fn short(value: f64, prefixes: &[(f64, &str)]) -> String {
+    let (factor, letter) = prefixes
+        .iter()
+        .find(|(factor, _)| value.abs() >= *factor)
+        .or(prefixes.last())
+        .copied()
+        .filter(|_| value != 0.0)
+        .unwrap_or((1.0, ""));
+    let value = value / factor;
+    let fits = |text: &String| text.len() + letter.len() <= NUMBER;
     (1..=4)
         .rev()
         .map(|digits| significant(value, digits))
-        .find(|text| text.len() <= NUMBER)
-        .unwrap_or_else(|| {
-            let text = format!("{value:.0e}");
-            if text.len() <= NUMBER {
-                text
-            } else {
-                "0".to_owned()
-            }
-        })
+        .find(fits)
+        .or_else(|| Some(format!("{value:.0e}")).filter(fits))
+        .map_or_else(|| "0".to_owned(), |text| text + letter)
 }
 
 /// Bars of write sizes, one pair a scenario, all its rows together.
@@ -273,4 +321,40 @@ fn last_line(comparison: &Comparison<'_>) -> String {
         .find(|text| text.len() <= room)
         .unwrap_or(path);
     format!("{data} {shown}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Unit;
+
+    fn metric(name: &str, unit: Unit) -> Metric {
+        Metric {
+            name: name.to_owned(),
+            unit,
+            better: unit.better(),
+            judged: true,
+        }
+    }
+
+    #[test]
+    fn numbers_far_apart_keep_their_digits() {
+        let lookup = metric("lookup", Unit::Nanoseconds);
+        let unit = show::column_unit(&lookup, 120.3, 5_341_069.81);
+        assert_eq!(unit.name, "s");
+        let text = |value: f64| short(value * unit.factor, unit.prefixes);
+        assert_eq!(
+            [text(5_341_069.81), text(120.3), text(0.0)],
+            ["5.34m", "120n", "0"]
+        );
+        let near = show::column_unit(&lookup, 120.3, 5_341.0);
+        assert_eq!((near.name, near.prefixes), ("us", &[][..]));
+
+        let bytes = show::column_unit(&metric("read_bytes", Unit::Bytes), 12.0, 388_300.0);
+        let text = |value: f64| short(value * bytes.factor, bytes.prefixes);
+        assert_eq!(
+            (bytes.name, text(388_300.0), text(12.0)),
+            ("B", "379K".to_owned(), "12".to_owned())
+        );
+    }
 }

@@ -64,26 +64,67 @@ pub(super) fn mark(cell: &JudgedCell<'_>) -> char {
     }
 }
 
-/// The unit in which a column of a metric is printed, for values up to `largest`: a factor and a name.
-pub(super) fn column_unit(metric: &Metric, largest: f64) -> (f64, &'static str) {
-    let base = largest * metric.unit.scale();
-    let steps: &[(f64, &str)] = match metric.unit.dimension() {
-        Dimension::Time | Dimension::CpuTime => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
-        Dimension::Size => &[
-            (1_073_741_824.0 * 10.0, "GiB"),
-            (1_048_576.0, "MiB"),
-            (1024.0, "KiB"),
-            (1.0, "B"),
-        ],
-        Dimension::Throughput => &[(1_048_576.0, "MiB/s"), (1024.0, "KiB/s"), (1.0, "B/s")],
-        Dimension::Cycles | Dimension::Instructions | Dimension::Count => {
-            &[(1e10, "10^9"), (1e7, "10^6"), (1e4, "10^3"), (1.0, "")]
-        }
-        _ => return (1.0, metric.unit.name()),
+/// Numbers of a column that are further apart than this do not fit one unit: each gets its own prefix.
+const APART: f64 = 1e4;
+
+/// How the numbers of a column are printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ColumnUnit {
+    /// What a number is multiplied by.
+    pub factor: f64,
+    /// Stands in the header.
+    pub name: &'static str,
+    /// Prefixes that single numbers may carry: a factor and its letter, largest first; none when one unit fits all.
+    pub prefixes: &'static [(f64, &'static str)],
+}
+
+/// The unit of a column whose numbers lie between `smallest` (zeros aside) and `largest`.
+pub(super) fn column_unit(metric: &Metric, smallest: f64, largest: f64) -> ColumnUnit {
+    let unit = metric.unit;
+    let base = largest * unit.scale();
+    let apart = smallest > 0.0 && largest / smallest >= APART;
+    let (steps, prefixes): (&[(f64, &'static str)], &'static [(f64, &'static str)]) = match unit.dimension() {
+        Dimension::Time | Dimension::CpuTime => (
+            &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
+            &[(1.0, "s"), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")],
+        ),
+        Dimension::Size => (
+            &[
+                (1_073_741_824.0 * 10.0, "GiB"),
+                (1_048_576.0, "MiB"),
+                (1024.0, "KiB"),
+                (1.0, "B"),
+            ],
+            BINARY,
+        ),
+        Dimension::Throughput => (&[(1_048_576.0, "MiB/s"), (1024.0, "KiB/s"), (1.0, "B/s")], BINARY),
+        Dimension::Cycles | Dimension::Instructions | Dimension::Count => (
+            &[(1e10, "10^9"), (1e7, "10^6"), (1e4, "10^3"), (1.0, "")],
+            &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
+        ),
+        _ => (&[], &[]),
     };
-    let Some((_, name)) = steps.iter().find(|(factor, _)| base >= *factor).or(steps.last()) else {
-        return (1.0, metric.unit.name());
+    let whole = |name| ColumnUnit {
+        factor: 1.0,
+        name,
+        prefixes: &[],
     };
+    let chosen = steps.iter().find(|(factor, _)| base >= *factor).or(steps.last());
+    let (Some((_, name)), Some((_, smallest_name))) = (chosen, steps.last()) else {
+        return whole(unit.name());
+    };
+    if apart {
+        // The letter is that of the unit without prefix.
+        let name = match unit.dimension() {
+            Dimension::Time | Dimension::CpuTime => "s",
+            _ => smallest_name,
+        };
+        return ColumnUnit {
+            factor: unit.scale(),
+            name,
+            prefixes,
+        };
+    }
     let factor = match *name {
         "10^9" => 1e9,
         "10^6" => 1e6,
@@ -94,8 +135,20 @@ pub(super) fn column_unit(metric: &Metric, largest: f64) -> (f64, &'static str) 
             // Gibibytes are no unit of the list, only of tables.
             .unwrap_or(1_073_741_824.0),
     };
-    (metric.unit.scale() / factor, name)
+    ColumnUnit {
+        factor: unit.scale() / factor,
+        name,
+        prefixes: &[],
+    }
 }
+
+/// Letters of powers of 1024.
+const BINARY: &[(f64, &str)] = &[
+    (1_073_741_824.0, "G"),
+    (1_048_576.0, "M"),
+    (1024.0, "K"),
+    (1.0, ""),
+];
 
 /// How many cells have which verdict: `3 faster, 1 slower, 2 equal, 4 inconclusive`.
 pub(super) fn tally(comparison: &Comparison<'_>) -> String {
