@@ -136,7 +136,7 @@ fn judge(floor: &Floor, series: &Series, quiet: bool) -> FloorOutcome {
 
 /// How many times better after is; infinitely when it came down to nothing, or from nothing.
 fn gain(series: &Series, before: f64, after: f64) -> Option<f64> {
-    let gain = match series.unit.better() {
+    let gain = match series.better {
         Direction::Lower => before / after,
         Direction::Higher => after / before,
     };
@@ -167,6 +167,7 @@ mod tests {
                 cell,
                 metric: "time".to_owned(),
                 unit: Unit::Seconds,
+                better: Direction::Lower,
                 samples: Samples::of_sides(&[9.0, 10.0, 11.0], &[1.0, 2.0, 3.0]).unwrap(),
             }],
             complete: true,

@@ -61,7 +61,7 @@ pub async fn measure(
     cancel: &CancellationToken,
 ) -> Result<Outcome, BenchError> {
     let cells = cells(definition, options.quick);
-    let options = options.clone().settled(cells.len());
+    let options = options.clone().settled(definition);
     let data = provide(definition, &options, &cells, data_root, on_event).await?;
     if cancel.is_cancelled() {
         return Err(BenchError::Cancelled);

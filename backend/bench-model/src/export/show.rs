@@ -79,6 +79,8 @@ pub(super) fn column_unit(metric: &Metric, largest: f64) -> (f64, &'static str) 
         Dimension::Cycles | Dimension::Instructions | Dimension::Count => {
             &[(1e10, "10^9"), (1e7, "10^6"), (1e4, "10^3"), (1.0, "")]
         }
+        // A quotient has no unit; that it is one, its name says.
+        Dimension::Ratio if metric.unit == Unit::Ratio => return (1.0, ""),
         _ => return (1.0, metric.unit.name()),
     };
     let Some((_, name)) = steps.iter().find(|(factor, _)| base >= *factor).or(steps.last()) else {

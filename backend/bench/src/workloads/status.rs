@@ -27,8 +27,25 @@ use fleethold_bench_model::unit::Unit;
 use crate::error::BenchError;
 use crate::measured::Measured;
 use crate::worker::SampleRequest;
+use crate::workloads::Workload;
 use load::{Connections, Load, Login, Loop};
 use server::Server;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "status",
+    file: include_str!("../../../../fixtures/workloads/status.toml"),
+    parameters: &[
+        "connection",
+        "login",
+        "passes",
+        "before_passes",
+        "asked",
+        "compare",
+    ],
+    metrics: &["time", "rate", "cpu", "p50", "p99", "cold", "warm", "rss_peak"],
+    sample,
+    profiles_itself: true,
+};
 
 /// Which way of finding datastores a server has: the value of its hidden flag `--bench-lookup`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +66,7 @@ struct Shape {
     connections: Connections,
 }
 
-pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
+fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     let shape = shape(request)?;
     let server = Server::start(&request.data, shape.stores, shape.lookup, request.flamegraph)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -131,7 +131,7 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
             args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
         )
     }
-    .settled(fields);
+    .settled(&definition);
     let root = args
         .data_dir
         .clone()

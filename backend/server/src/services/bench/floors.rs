@@ -34,10 +34,12 @@ pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> 
             .iter()
             .find(|field| field.scenario == row.scenario && field.knob.1 == row.value);
         row.cells.iter().filter_map(move |cell| {
+            let metric = matrix.metric(&cell.metric)?;
             Some(Series {
                 cell: field?.clone(),
                 metric: cell.metric.clone(),
-                unit: matrix.metric(&cell.metric)?.unit,
+                unit: metric.unit,
+                better: metric.better,
                 samples: cell.samples.clone(),
             })
         })
@@ -93,7 +95,7 @@ mod tests {
     use fleethold_bench::record;
     use fleethold_bench::runner::RunOptions;
     use fleethold_bench_model::sample::Samples;
-    use fleethold_bench_model::unit::Unit;
+    use fleethold_bench_model::unit::{Direction, Unit};
 
     use super::*;
 
@@ -109,6 +111,7 @@ mod tests {
             cell,
             metric: "lookup".to_owned(),
             unit: Unit::Nanoseconds,
+            better: Direction::Lower,
             samples: Samples::of_sides(&[9e6, 1e7, 2e7], &[50.0, 60.0, 70.0]).unwrap(),
         });
         let measured = Measurements {
@@ -127,7 +130,7 @@ mod tests {
             machine_class: "a class".to_owned(),
             facts: BTreeMap::new(),
         };
-        let options = RunOptions::new(true, 1).settled(4);
+        let options = RunOptions::new(true, 1).settled(&definition);
         let matrix = record::matrix(&definition, &options, &data, &environment, &measured);
         let reports = of_measurements(&definition, &measured);
         assert!(
