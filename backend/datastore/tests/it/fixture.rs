@@ -308,7 +308,7 @@ fn an_image_has_its_mix_and_restores_to_its_digest() {
 #[test]
 fn who_wants_no_more_stops_the_making_and_the_next_is_whole() {
     let temp = tempfile::tempdir().unwrap();
-    let image = ImageSpec::new(&temp.path().join("image"), 64 << 20, 1, NOW);
+    let image = ImageSpec::new(temp.path().join("image"), 64 << 20, 1, NOW);
     let stores = fleet(&temp.path().join("fleet"), 40, 0);
     let told = AtomicU64::new(0);
     let stop = |progress: fleethold_datastore::fixture::FixtureProgress| {
