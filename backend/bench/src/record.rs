@@ -37,13 +37,14 @@ pub fn matrix(
             name: scenario.name.clone(),
             legend: scenario.legend.clone(),
         });
+    let metrics = metrics(definition, measured);
     Matrix {
         workload: definition.name.clone(),
         knob: definition.knob.name.clone(),
         parameters: parameters(definition, options, measured),
         scenarios: scenarios.collect(),
-        metrics: metrics(definition, measured),
-        rows: rows(definition, measured),
+        rows: rows(definition, measured, &metrics),
+        metrics,
         before: side(&definition.before),
         after: side(&definition.after),
         data_sha256: data.sha256.clone(),
@@ -109,17 +110,20 @@ fn metrics(definition: &Definition, measured: &Measurements) -> Vec<Metric> {
     metrics.into_values().collect()
 }
 
-fn rows(definition: &Definition, measured: &Measurements) -> Vec<Row> {
+fn rows(definition: &Definition, measured: &Measurements, metrics: &[Metric]) -> Vec<Row> {
     let mut cells: Vec<&Cell> = measured.series.iter().map(|series| &series.cell).collect();
     cells.dedup();
     let row = |cell: &Cell| Row {
         scenario: cell.scenario.clone(),
         value: cell.knob.1.clone(),
         control: cell.knob.1 == definition.knob.default,
-        cells: measured
-            .series
+        // In the order of the tables.
+        cells: metrics
             .iter()
-            .filter(|series| series.cell == *cell)
+            .filter_map(|metric| {
+                let mut series = measured.series.iter();
+                series.find(|series| series.cell == *cell && series.metric == metric.name)
+            })
             .map(|series| MatrixCell {
                 metric: series.metric.clone(),
                 samples: series.samples.clone(),

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use fleethold_api_types::bench::{FloorReport, FloorState};
 use fleethold_bench::definition::{Definition, FloorOf};
-use fleethold_bench::floors::{FloorOutcome, FloorResult, check};
+use fleethold_bench::floors::{FloorOutcome, FloorResult, Sides, check};
 use fleethold_bench::guard::LoadReport;
 use fleethold_bench::measure::cells;
 use fleethold_bench::runner::{Measurements, Series};
-use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::matrix::{COMPARED, Matrix};
 
 /// What became of the floors of `definition` in a run.
 #[must_use]
 pub fn of_measurements(definition: &Definition, measured: &Measurements) -> Vec<FloorReport> {
-    reports(definition, &check(definition, measured))
+    reports(definition, &check(definition, measured, Sides::Ideas))
 }
 
 /// Results in the form of the API.
@@ -52,7 +52,17 @@ pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> 
         attachments: Vec::new(),
         notes: BTreeMap::new(),
     };
-    of_measurements(definition, &measured)
+    reports(definition, &check(definition, &measured, sides_of(matrix)))
+}
+
+/// What the sides of a run are that comes back.
+#[must_use]
+pub fn sides_of(matrix: &Matrix) -> Sides {
+    if matrix.parameters.contains_key(COMPARED) {
+        Sides::Builds
+    } else {
+        Sides::Ideas
+    }
 }
 
 fn report(workload: &str, result: &FloorResult) -> FloorReport {
@@ -71,7 +81,7 @@ fn report(workload: &str, result: &FloorResult) -> FloorReport {
             let state = if met { FloorState::Met } else { FloorState::Missed };
             (state, Some(value), Some(margin))
         }
-        FloorOutcome::Skipped => (FloorState::Skipped, None, None),
+        FloorOutcome::Skipped | FloorOutcome::TwoBuilds => (FloorState::Skipped, None, None),
         FloorOutcome::NotMeasured => (FloorState::NotMeasured, None, None),
     };
     FloorReport {
@@ -138,5 +148,18 @@ mod tests {
             "{reports:?}"
         );
         assert_eq!(of_matrix(&definition, &matrix, load), reports);
+
+        // A gain of one build against another says nothing about the idea.
+        let mut builds = matrix;
+        builds
+            .parameters
+            .insert(COMPARED.to_owned(), "two builds".to_owned());
+        let of_builds = of_matrix(&definition, &builds, load);
+        assert!(
+            of_builds
+                .iter()
+                .all(|report| !report.text.contains(" gain") || report.state == FloorState::Skipped),
+            "{of_builds:?}"
+        );
     }
 }
