@@ -50,10 +50,22 @@ fn main() -> io::Result<()> {
         dist.canonicalize()?
     };
     fs::write(out.join("assets.rs"), table(&dist, &files)?)?;
-    println!(
-        "cargo::rustc-env=FLEETHOLD_COMMIT={}",
-        commit(&Path::new(&root).join("../.."))
-    );
+    let root = Path::new(&root).join("../..");
+    let commit = commit(&root);
+    println!("cargo::rustc-env=FLEETHOLD_COMMIT={commit}");
+    let clean = commit.strip_suffix("-dirty").unwrap_or(&commit);
+    let parent = about(&root, "FLEETHOLD_PARENT", clean, |commit| {
+        git(
+            &root,
+            &["rev-parse", "--verify", "--quiet", &format!("{commit}^")],
+        )
+    });
+    println!("cargo::rustc-env=FLEETHOLD_PARENT={parent}");
+    let tag = about(&root, "FLEETHOLD_TAG", clean, |commit| {
+        let tags = git(&root, &["tag", "--points-at", commit])?;
+        tags.lines().next().map(str::to_owned)
+    });
+    println!("cargo::rustc-env=FLEETHOLD_TAG={tag}");
     Ok(())
 }
 
@@ -115,16 +127,35 @@ fn commit(root: &Path) -> String {
     }
 }
 
+/// What the variable says about the commit (for builds without a repository), else what git answers. Empty where nothing is
+/// known.
+fn about(root: &Path, variable: &str, commit: &str, ask: impl Fn(&str) -> Option<String>) -> String {
+    println!("cargo::rerun-if-env-changed={variable}");
+    for refs in ["refs/tags", "packed-refs"] {
+        rerun_if_changed(root, refs);
+    }
+    match env::var(variable) {
+        Ok(said) if !said.is_empty() => said,
+        _ if commit.is_empty() => String::new(),
+        _ => ask(commit).unwrap_or_default(),
+    }
+}
+
+/// Builds again when a file or folder of the repository itself changes; one that is not there would always be new.
+fn rerun_if_changed(root: &Path, file: &str) {
+    if let Some(path) = git(root, &["rev-parse", "--git-path", file]) {
+        let path = root.join(path);
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+}
+
 fn from_git(root: &Path) -> Option<String> {
     let commit = git(root, &["rev-parse", "HEAD"])?;
     // A commit writes here, and so does a checkout; the index would change with every look at it.
     for file in ["HEAD", "logs/HEAD"] {
-        if let Some(path) = git(root, &["rev-parse", "--git-path", file]) {
-            let path = root.join(path);
-            if path.exists() {
-                println!("cargo::rerun-if-changed={}", path.display());
-            }
-        }
+        rerun_if_changed(root, file);
     }
     let mut status = vec!["status", "--porcelain", "--untracked-files=no", "--"];
     for part in PARTS {

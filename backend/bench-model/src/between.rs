@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::ComparisonError;
-use crate::matrix::{Cell, Matrix, Metric, Row, Version, load};
+use crate::matrix::{COMPARED, Cell, Matrix, Metric, Row, Version, load};
 use crate::sample::{Samples, Side};
 
 /// Why two runs cannot be compared.
@@ -29,11 +29,7 @@ pub enum BetweenError {
 }
 
 /// What a run was measured under, and what a run says that does not say it: runs that differ there are no comparison.
-const CONDITIONS: [(&str, &str); 3] = [
-    ("cache", "warm"),
-    ("stacks", "not kept"),
-    ("compared", "two ideas"),
-];
+const CONDITIONS: [(&str, &str); 3] = [("cache", "warm"), ("stacks", "not kept"), (COMPARED, "two ideas")];
 
 /// The after sides of two runs of one workload on the same data, measured under the same conditions, side by side, by the
 /// rules of the second. Rows and metrics that only one of them has are left out. The result was quiet and complete when

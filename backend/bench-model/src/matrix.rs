@@ -19,6 +19,9 @@ pub const MAX_ENTRIES: usize = 4096;
 /// Longest name or value, in bytes.
 pub const MAX_NAME: usize = 400;
 
+/// Parameter of a run whose sides are two builds: before is the after code of another one.
+pub const COMPARED: &str = "compared";
+
 /// Parameters in which a run keeps how busy its machine was.
 pub mod load {
     /// `yes` or `no`: whether times on the wall mean something.

@@ -3,7 +3,8 @@
 //!
 //! `tests/data/benchstat.go.txt` is our export, `benchstat.csv` what
 //! `benchstat -format csv -col side benchstat.go.txt` (golang.org/x/perf v0.0.0-20250813145418-2f7363a06fe1) made of
-//! it. The first is compared with today's export, so the second cannot grow stale.
+//! it. The first is compared with today's export, so the second cannot grow stale; `cargo xtask test benchstat` asks the
+//! tool itself again.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -3,13 +3,16 @@
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use fleethold_datastore::fixture::image::IMAGE_FILE;
 use fleethold_datastore::fixture::{
-    FixtureProgress, FleetSpec, ImageFile, ImageSpec, generate_fleet, generate_image,
+    FixtureError, FixtureProgress, FleetSpec, ImageFile, ImageSpec, OnProgress, generate_fleet,
+    generate_image,
 };
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use crate::cell::Cell;
 use crate::definition::DataSpec;
@@ -34,17 +37,29 @@ pub struct DataSet {
 /// Makes the data below `root` unless it is there, and checks it. Blocking.
 ///
 /// # Errors
-/// [`BenchError::Data`] when it is not what `spec` says; [`BenchError::Fixture`], [`BenchError::Io`].
+/// [`BenchError::Data`] when it is not what `spec` says; [`BenchError::Fixture`], [`BenchError::Io`];
+/// [`BenchError::Cancelled`]: the next call begins anew.
 pub fn provide(
     workload: &str,
     spec: &DataSpec,
     cells: &[Cell],
     root: &Path,
     progress: &(dyn Fn(FixtureProgress) + Sync),
+    cancel: &CancellationToken,
 ) -> Result<DataSet, BenchError> {
+    let progress = |made: FixtureProgress| {
+        progress(made);
+        if cancel.is_cancelled() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
     match spec {
-        DataSpec::Image { size, seed, sha256 } => image(workload, (*size, *seed, sha256), root, progress),
-        DataSpec::Fleet { stores, seed, sha256 } => fleet(workload, (*stores, *seed, sha256), root, progress),
+        DataSpec::Image { size, seed, sha256 } => image(workload, (*size, *seed, sha256), root, &progress),
+        DataSpec::Fleet { stores, seed, sha256 } => {
+            fleet(workload, (*stores, *seed, sha256), root, &progress, cancel)
+        }
         DataSpec::Config { seed, sha256 } => configs(workload, *seed, sha256, cells, root),
     }
 }
@@ -53,15 +68,10 @@ fn image(
     workload: &str,
     (size, seed, expected): (u64, u64, &str),
     root: &Path,
-    progress: &(dyn Fn(FixtureProgress) + Sync),
+    progress: OnProgress<'_>,
 ) -> Result<DataSet, BenchError> {
     let dir = root.join(format!("image-{size}-{seed}"));
-    let fixture = |reason: String| BenchError::Fixture {
-        dir: dir.clone(),
-        reason,
-    };
-    generate_image(&ImageSpec::new(&dir, size, seed, MADE_AT), progress)
-        .map_err(|error| fixture(error.to_string()))?;
+    generate_image(&ImageSpec::new(&dir, size, seed, MADE_AT), progress).map_err(not_made(&dir))?;
     let sha256 = image_file(&dir)?.sha256;
     check(workload, &dir, expected, sha256)
 }
@@ -70,7 +80,8 @@ fn fleet(
     workload: &str,
     (stores, seed, expected): (u64, u64, &str),
     root: &Path,
-    progress: &(dyn Fn(FixtureProgress) + Sync),
+    progress: OnProgress<'_>,
+    cancel: &CancellationToken,
 ) -> Result<DataSet, BenchError> {
     let dir = root.join(format!("fleet-{stores}-{seed}"));
     let spec = FleetSpec {
@@ -78,12 +89,19 @@ fn fleet(
         broken_percent: 0,
         ..FleetSpec::new(&dir, stores, seed, MADE_AT)
     };
-    generate_fleet(&spec, progress).map_err(|error| BenchError::Fixture {
-        dir: dir.clone(),
-        reason: error.to_string(),
-    })?;
-    let sha256 = tree::sha256(&dir)?;
+    generate_fleet(&spec, progress).map_err(not_made(&dir))?;
+    let sha256 = tree::sha256(&dir, cancel)?;
     check(workload, &dir, expected, sha256)
+}
+
+fn not_made(dir: &Path) -> impl Fn(FixtureError) -> BenchError {
+    move |error| match error {
+        FixtureError::Stopped => BenchError::Cancelled,
+        error => BenchError::Fixture {
+            dir: dir.to_owned(),
+            reason: error.to_string(),
+        },
+    }
 }
 
 /// What `fixture image` wrote of an image.

@@ -2,27 +2,22 @@
 //!
 //! The files of the repository are part of the binary; any other can be given by path.
 
+mod check;
+
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use fleethold_bench_model::matrix::MAX_NAME;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::error::BenchError;
+use crate::workloads::Kind;
 
 /// Longest workload file, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// The workloads that come with Fleethold: file name and text.
-const BUILT_IN: [(&str, &str); 3] = [
-    ("lookup", include_str!("../../../fixtures/workloads/lookup.toml")),
-    ("status", include_str!("../../../fixtures/workloads/status.toml")),
-    (
-        "restore",
-        include_str!("../../../fixtures/workloads/restore.toml"),
-    ),
-];
+/// Metrics that get a verdict unless the file says otherwise: everything else follows from these or is there to be read.
+const JUDGED: [&str; 2] = ["time", "cpu"];
 
 /// One workload file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -34,7 +29,7 @@ pub struct Definition {
     pub title: String,
     /// Where the question comes from.
     pub source: String,
-    /// The code that measures it: `lookup`, `status` or `restore`.
+    /// The code that measures it.
     pub kind: Kind,
     /// What the before side is, in a few words.
     pub before: String,
@@ -47,23 +42,16 @@ pub struct Definition {
     pub scenarios: Vec<Scenario>,
     /// The data it works on.
     pub data: DataSpec,
+    /// Metrics that get a verdict; the others are shown only.
+    #[serde(default = "judged")]
+    pub judged: Vec<String>,
+    /// A share of a limit that is measured in the same run.
+    pub share: Option<Share>,
     /// The short version.
     pub quick: Quick,
     /// What has to be reached.
     #[serde(default, rename = "floor")]
     pub floors: Vec<Floor>,
-}
-
-/// The code behind a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Datastore lookups against one configuration.
-    Lookup,
-    /// Requests for the status of datastores, to a server over TLS.
-    Status,
-    /// Restores of one image.
-    Restore,
 }
 
 /// The parameter that a sweep changes.
@@ -91,6 +79,18 @@ pub struct Scenario {
     /// Parameters of the workload's code.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+}
+
+/// A figure made of two others: how much of what can be reached was reached.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// Name of the metric that is made: a quotient, and more is better.
+    pub metric: String,
+    /// The metric that is divided, and by which.
+    pub of: String,
+    /// The scenario whose after side is the limit. It has one field, and no share of its own.
+    pub limit: String,
 }
 
 /// Data made by `fleethold fixture`.
@@ -211,9 +211,8 @@ impl Definition {
     /// # Errors
     /// [`BenchError::Workload`] when one of them is broken, which a test excludes.
     pub fn built_in() -> Result<Vec<Self>, BenchError> {
-        BUILT_IN
-            .iter()
-            .map(|(name, text)| Self::parse(name, text))
+        Kind::all()
+            .map(|kind| Self::parse(kind.name(), kind.workload().file))
             .collect()
     }
 
@@ -222,15 +221,16 @@ impl Definition {
     /// # Errors
     /// [`BenchError::UnknownWorkload`] with what there is; [`BenchError::Workload`] with file, line and reason.
     pub fn load(name_or_path: &str) -> Result<(Self, String), BenchError> {
-        if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
-            return Ok((Self::parse(name, text)?, (*text).to_owned()));
+        if let Some(kind) = Kind::find(name_or_path) {
+            let text = kind.workload().file;
+            return Ok((Self::parse(kind.name(), text)?, text.to_owned()));
         }
         let path = Path::new(name_or_path);
         let looks_like_a_path = name_or_path.contains('/') || path.extension().is_some();
         if !looks_like_a_path {
             return Err(BenchError::UnknownWorkload {
                 found: name_or_path.to_owned(),
-                known: BUILT_IN.map(|(name, _)| name).join(", "),
+                known: Kind::names(),
             });
         }
         let io = |source| BenchError::Io {
@@ -265,99 +265,13 @@ impl Definition {
         };
         let definition: Self =
             toml::from_str(text).map_err(|error| broken(error.to_string().trim_end().to_owned()))?;
-        definition.check().map_err(broken)?;
+        check::check(&definition).map_err(broken)?;
         Ok(definition)
-    }
-
-    /// What the types cannot say: names that refer to each other.
-    fn check(&self) -> Result<(), String> {
-        // Before anything is measured: names become names of files and of series.
-        is_name(&self.name)
-            .map_err(|expected| format!("name: expected {expected}, found {:?}", self.name))?;
-        let texts = [
-            ("title", &self.title),
-            ("before", &self.before),
-            ("after", &self.after),
-            ("knob.name", &self.knob.name),
-        ];
-        let scenarios = self.scenarios.iter();
-        let names = scenarios.flat_map(|scenario| {
-            [
-                ("scenario.name", &scenario.name),
-                ("scenario.legend", &scenario.legend),
-            ]
-        });
-        let values = self.knob.values.iter().map(|value| ("knob.values", value));
-        for (place, text) in texts.into_iter().chain(names).chain(values) {
-            if text.is_empty() || text.len() > MAX_NAME || text.contains(char::is_control) {
-                return Err(format!(
-                    "{place}: expected 1 to {MAX_NAME} bytes without control characters, found {text:?}"
-                ));
-            }
-        }
-        let knob = |value: &String, place: &str| {
-            if self.knob.values.contains(value) {
-                Ok(())
-            } else {
-                Err(format!(
-                    "{place}: expected a value of {} ({}), found `{value}`",
-                    self.knob.name,
-                    self.knob.values.join(", ")
-                ))
-            }
-        };
-        let scenario = |name: &String, place: &str| {
-            if self.scenarios.iter().any(|scenario| scenario.name == *name) {
-                Ok(())
-            } else {
-                Err(format!("{place}: no scenario is called `{name}`"))
-            }
-        };
-        if self.knob.values.is_empty() || self.scenarios.is_empty() {
-            return Err("expected at least one value of the knob and one scenario".to_owned());
-        }
-        knob(&self.knob.default, "knob.default")?;
-        if self.quick.values.is_empty() || self.quick.scenarios.is_empty() {
-            return Err("quick: expected at least one value and one scenario".to_owned());
-        }
-        self.quick
-            .values
-            .iter()
-            .try_for_each(|value| knob(value, "quick.values"))?;
-        self.quick
-            .scenarios
-            .iter()
-            .try_for_each(|name| scenario(name, "quick.scenarios"))?;
-        for one in &self.scenarios {
-            let place = format!("values of scenario {}", one.name);
-            one.values
-                .iter()
-                .flatten()
-                .try_for_each(|value| knob(value, &place))?;
-        }
-        for floor in &self.floors {
-            let place = format!("floor of {}", floor.metric);
-            if !floor.value.is_finite() {
-                return Err(format!("{place}: expected a finite value, found {}", floor.value));
-            }
-            floor.at.iter().try_for_each(|value| knob(value, &place))?;
-            floor
-                .scenario
-                .iter()
-                .try_for_each(|name| scenario(name, &place))?;
-        }
-        Ok(())
     }
 }
 
-/// What a workload may be called, or what is expected.
-fn is_name(text: &str) -> Result<(), &'static str> {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    if (1..=64).contains(&text.len()) && text.bytes().all(good) {
-        Ok(())
-    } else {
-        Err("1 to 64 letters, digits, `-` or `_`")
-    }
+fn judged() -> Vec<String> {
+    JUDGED.map(str::to_owned).into()
 }
 
 #[cfg(test)]
@@ -378,7 +292,38 @@ mod tests {
             (
                 "kind = \"restore\"",
                 "kind = \"restor\"",
-                "unknown variant `restor`",
+                "kind: expected one of lookup, status, restore, found `restor`",
+            ),
+            (
+                "seek_ms",
+                "seek_s",
+                "parameters: expected one of limit, latency_ms",
+            ),
+            (
+                "metric = \"cpu\"",
+                "metric = \"cpu_time\"",
+                "floor of cpu_time: expected a metric of kind restore (time, ",
+            ),
+            (
+                "\n[knob]",
+                "judged = [\"rate\", \"speed\"]\n[knob]",
+                "judged: expected a metric of kind restore",
+            ),
+            (
+                "\n[knob]",
+                "judged = [\"rate\", \"rate\"]\n[knob]",
+                "judged: `rate` stands there twice",
+            ),
+            ("\n[knob]", "judged = []\n[knob]", "judged: expected at least one"),
+            (
+                "limit = \"limit\"",
+                "limit = \"fast\"",
+                "share.limit: expected a scenario with one value of concurrency, found 6",
+            ),
+            (
+                "scenarios = [\"fast\", \"far\", \"limit\"]",
+                "scenarios = [\"fast\", \"far\"]",
+                "quick.scenarios: expected `limit`",
             ),
             (
                 "default = \"16\"",
@@ -403,6 +348,14 @@ mod tests {
                 .to_string();
             assert!(error.contains("x.toml") && error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_says_what_is_judged() {
+        let (silent, good) = Definition::load("restore").unwrap();
+        assert_eq!(silent.judged, ["time", "cpu"]);
+        let said = good.replace("\n[knob]", "judged = [\"rate\"]\n[knob]");
+        assert_eq!(Definition::parse("x.toml", &said).unwrap().judged, ["rate"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! What a run was measured on. What cannot be found out is absent.
+//! What a run was measured on. What cannot be found out is absent; of the disk and the governor it is said why.
 
-use std::collections::BTreeMap;
+mod disk;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What was built: goes with every run.
@@ -12,6 +14,10 @@ pub struct Build {
     pub revision: Option<String>,
     /// Whether the tree had changes that are in no commit.
     pub dirty: bool,
+    /// The commit before it; `None` when the build did not know one.
+    pub parent: Option<String>,
+    /// The tag of that very commit; `None` when there is none or the tree had changes.
+    pub tag: Option<String>,
 }
 
 impl Build {
@@ -24,7 +30,20 @@ impl Build {
             version: version.to_owned(),
             revision: (!revision.is_empty()).then(|| revision.to_owned()),
             dirty: clean.is_some(),
+            parent: None,
+            tag: None,
         }
+    }
+
+    /// The same with what git says about the commit; empty where it says nothing.
+    #[must_use]
+    pub fn with_git(mut self, parent: &str, tag: &str) -> Self {
+        let known = self.revision.is_some();
+        let said = |text: &str, counts: bool| (counts && !text.is_empty()).then(|| text.to_owned());
+        self.parent = said(parent, known);
+        // What was changed since is not what was tagged.
+        self.tag = said(tag, known && !self.dirty);
+        self
     }
 }
 
@@ -78,22 +97,19 @@ impl Environment {
             uname.release().to_string_lossy()
         );
         add("kernel", Some(kernel));
-        add(
-            "governor",
-            read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        );
+        add("governor", Some(governor(Path::new("/sys/devices/system/cpu"))));
+        add("disk", Some(disk::disk(data_dir)));
         let mounts = read("/proc/self/mounts").unwrap_or_default();
         add(
             "file_system",
-            data_dir
-                .canonicalize()
-                .ok()
-                .and_then(|dir| file_system(&mounts, &dir)),
+            disk::nearest(data_dir).and_then(|dir| file_system(&mounts, &dir)),
         );
         add("fleethold", Some(build.version.clone()));
         add("revision", build.revision.clone());
         let dirty = if build.dirty { "yes" } else { "no" };
         add("dirty", build.revision.is_some().then(|| dirty.to_owned()));
+        add("parent", build.parent.clone());
+        add("tag", build.tag.clone());
         Self {
             machine_class: format!("{}, {cores} cores", cpu.as_deref().unwrap_or("unknown processor")),
             facts,
@@ -104,6 +120,20 @@ impl Environment {
 fn read(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(text.trim_end().to_owned())
+}
+
+/// What decides how fast the processors run: the governors of all of them.
+fn governor(processors: &Path) -> String {
+    let found: BTreeSet<String> = std::fs::read_dir(processors)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("cpufreq/scaling_governor")).ok())
+        .map(|governor| governor.trim().to_owned())
+        .collect();
+    if found.is_empty() {
+        return "unknown: the kernel offers no cpufreq, as in most virtual machines".to_owned();
+    }
+    found.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The value of the first line `name : value`.
@@ -154,23 +184,63 @@ mod tests {
     fn this_machine_has_facts() {
         let environment = Environment::detect(
             Path::new("/tmp"),
-            &Build {
-                version: "0.1.0".to_owned(),
-                revision: Some("ab".repeat(20)),
-                dirty: true,
-            },
+            &Build::new("0.1.0", &format!("{}-dirty", "ab".repeat(20))).with_git(&"cd".repeat(20), "v1"),
         );
         assert_eq!(environment.facts["dirty"], "yes");
+        assert_eq!(environment.facts["parent"], "cd".repeat(20));
+        assert!(
+            !environment.facts.contains_key("tag"),
+            "a changed tree is not the tagged one"
+        );
         for fact in [
             "cores",
             "kernel",
             "memory",
             "file_system",
+            "disk",
+            "governor",
             "fleethold",
             "revision",
         ] {
             assert!(environment.facts.contains_key(fact), "{fact} in {environment:?}");
         }
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_yet_is_the_same_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |dir: &Path| Environment::detect(dir, &Build::new("0.1.0", "")).facts;
+        assert_eq!(of(&dir.path().join("state/bench")), of(dir.path()));
+    }
+
+    #[test]
+    fn builds_know_their_parent_and_tag() {
+        let commit = "ab".repeat(20);
+        let build = Build::new("0.1.0", &commit).with_git("cd", "v1");
+        assert_eq!(
+            (build.parent.as_deref(), build.tag.as_deref()),
+            (Some("cd"), Some("v1"))
+        );
+        let unknown = Build::new("0.1.0", &commit).with_git("", "");
+        assert_eq!((unknown.parent, unknown.tag), (None, None));
+        let none = Build::new("0.1.0", "").with_git("cd", "v1");
+        assert_eq!((none.parent, none.tag), (None, None));
+    }
+
+    #[test]
+    fn governors_are_those_of_all_processors() {
+        let sys = tempfile::tempdir().unwrap();
+        assert!(governor(sys.path()).starts_with("unknown: the kernel offers no cpufreq"));
+        for (cpu, name) in [
+            ("cpu0", "powersave"),
+            ("cpu1", "performance"),
+            ("cpu2", "powersave"),
+        ] {
+            let dir = sys.path().join(cpu).join("cpufreq");
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("scaling_governor"), format!("{name}\n")).unwrap();
+        }
+        assert_eq!(governor(sys.path()), "performance, powersave");
     }
 
     #[test]

@@ -33,23 +33,43 @@ pub enum FloorOutcome {
     },
     /// Not judged: the machine was busy.
     Skipped,
+    /// Not judged: it speaks of the older idea, and both sides are builds.
+    TwoBuilds,
     /// Not judged: nothing was measured.
     NotMeasured,
 }
 
+/// What the sides of a run are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sides {
+    /// The older idea and what exists.
+    Ideas,
+    /// What exists, of two builds. Only floors of the after side speak of that.
+    Builds,
+}
+
 /// Judges all floors of a workload, of all that was measured.
-pub fn check(definition: &Definition, measured: &Measurements) -> Vec<FloorResult> {
-    check_run(definition, measured, &[])
+pub fn check(definition: &Definition, measured: &Measurements, sides: Sides) -> Vec<FloorResult> {
+    check_run(definition, measured, &[], sides)
 }
 
 /// The same of a run of `fields`: a floor that speaks of one of them and finds no figure there has a result with that
 /// field and [`FloorOutcome::NotMeasured`]. Only a floor that speaks of none of them has one without a field.
-pub fn check_run(definition: &Definition, measured: &Measurements, fields: &[Cell]) -> Vec<FloorResult> {
-    definition
-        .floors
-        .iter()
-        .flat_map(|floor| check_one(floor, measured, fields))
-        .collect()
+pub fn check_run(
+    definition: &Definition,
+    measured: &Measurements,
+    fields: &[Cell],
+    sides: Sides,
+) -> Vec<FloorResult> {
+    let check = |floor: &Floor| match (sides, floor.of) {
+        (Sides::Builds, FloorOf::Before | FloorOf::Gain) => vec![FloorResult {
+            floor: floor.clone(),
+            cell: None,
+            outcome: FloorOutcome::TwoBuilds,
+        }],
+        _ => check_one(floor, measured, fields),
+    };
+    definition.floors.iter().flat_map(check).collect()
 }
 
 /// Results of fields that should have a figure and have none.
@@ -136,7 +156,7 @@ fn judge(floor: &Floor, series: &Series, quiet: bool) -> FloorOutcome {
 
 /// How many times better after is; infinitely when it came down to nothing, or from nothing.
 fn gain(series: &Series, before: f64, after: f64) -> Option<f64> {
-    let gain = match series.unit.better() {
+    let gain = match series.better {
         Direction::Lower => before / after,
         Direction::Higher => after / before,
     };
@@ -167,6 +187,7 @@ mod tests {
                 cell,
                 metric: "time".to_owned(),
                 unit: Unit::Seconds,
+                better: Direction::Lower,
                 samples: Samples::of_sides(&[9.0, 10.0, 11.0], &[1.0, 2.0, 3.0]).unwrap(),
             }],
             complete: true,
@@ -227,6 +248,23 @@ mod tests {
             ),
             "{missed:?}"
         );
+    }
+
+    #[test]
+    fn of_two_builds_only_what_exists_is_judged() {
+        let (mut definition, _) = Definition::load("lookup").unwrap();
+        definition.floors = [FloorOf::Before, FloorOf::Gain, FloorOf::After]
+            .map(|of| floor(of, FloorOp::AtLeast, 1.0, false))
+            .into();
+        let of = |sides| -> Vec<FloorOutcome> {
+            let results = check(&definition, &measured(true), sides);
+            results.iter().map(|result| result.outcome).collect()
+        };
+        let judged = |outcome: &FloorOutcome| matches!(outcome, FloorOutcome::Judged { .. });
+        assert!(of(Sides::Ideas).iter().all(judged));
+        let builds = of(Sides::Builds);
+        assert_eq!(builds[..2], [FloorOutcome::TwoBuilds; 2]);
+        assert!(judged(&builds[2]), "{builds:?}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod record;
 pub mod reparse;
 pub mod runner;
 pub mod server_state;
+mod share;
 mod usage;
 pub mod worker;
 mod workloads;

@@ -47,7 +47,7 @@ pub fn data_spec(definition: &Definition, quick: bool) -> &DataSpec {
 
 /// Makes the data below `data_root` unless they are there, measures, and puts the matrix together. `on_event` is called
 /// from this task only and must not block. An interrupted run returns what it measured; one that is cancelled while its
-/// data are made ends when they are whole, for half of them would be of no use to the next one.
+/// data are made makes no more of them.
 ///
 /// # Errors
 /// As [`data::provide`] and [`runner::run`]; [`BenchError::Cancelled`] when nothing was measured yet.
@@ -61,8 +61,8 @@ pub async fn measure(
     cancel: &CancellationToken,
 ) -> Result<Outcome, BenchError> {
     let cells = cells(definition, options.quick);
-    let options = options.clone().settled(cells.len());
-    let data = provide(definition, &options, &cells, data_root, on_event).await?;
+    let options = options.clone().settled(definition);
+    let data = provide(definition, &options, &cells, data_root, on_event, cancel).await?;
     if cancel.is_cancelled() {
         return Err(BenchError::Cancelled);
     }
@@ -87,6 +87,7 @@ async fn provide(
     cells: &[Cell],
     root: &Path,
     on_event: &(impl Fn(&RunEvent) + Sync),
+    cancel: &CancellationToken,
 ) -> Result<DataSet, BenchError> {
     let start = clock::now();
     let tell = |progress: FixtureProgress| {
@@ -105,13 +106,13 @@ async fn provide(
     let (made, mut seen) = watch::channel(FixtureProgress { done: 0, total: 0 });
     let making = {
         let made = Arc::new(made);
-        let (name, root) = (definition.name.clone(), root.to_owned());
+        let (name, root, cancel) = (definition.name.clone(), root.to_owned(), cancel.clone());
         let (spec, cells) = (data_spec(definition, options.quick).clone(), cells.to_vec());
         blocking(move || {
             let on_progress = |progress| {
                 made.send_replace(progress);
             };
-            data::provide(&name, &spec, &cells, &root, &on_progress)
+            data::provide(&name, &spec, &cells, &root, &on_progress, &cancel)
         })
     };
     tokio::pin!(making);

@@ -11,22 +11,6 @@ use crate::definition::Definition;
 use crate::environment::Environment;
 use crate::runner::{Measurements, RunOptions};
 
-/// Metrics in the order of the tables; others follow by name.
-const ORDER: [&str; 10] = [
-    "time",
-    "lookup",
-    "rate",
-    "cpu",
-    "p50",
-    "p99",
-    "cold",
-    "warm",
-    "rss_peak",
-    "read_bytes",
-];
-/// What gets a verdict; everything else follows from these or is there to be read.
-pub const JUDGED: [&str; 2] = ["time", "cpu"];
-
 /// Puts a run together.
 pub fn matrix(
     definition: &Definition,
@@ -53,13 +37,14 @@ pub fn matrix(
             name: scenario.name.clone(),
             legend: scenario.legend.clone(),
         });
+    let metrics = metrics(definition, measured);
     Matrix {
         workload: definition.name.clone(),
         knob: definition.knob.name.clone(),
         parameters: parameters(definition, options, measured),
         scenarios: scenarios.collect(),
-        metrics: metrics(measured),
-        rows: rows(definition, measured),
+        rows: rows(definition, measured, &metrics),
+        metrics,
         before: side(&definition.before),
         after: side(&definition.after),
         data_sha256: data.sha256.clone(),
@@ -83,6 +68,10 @@ fn parameters(
         .map(|(name, value)| (format!("quick_{name}"), value.clone()))
         .collect();
     all.extend(measured.notes.clone());
+    if let Some(share) = &definition.share {
+        let text = format!("{} by that of {}, round by round", share.of, share.limit);
+        all.insert(share.metric.clone(), text);
+    }
     all.extend(
         measured
             .failure
@@ -103,35 +92,38 @@ fn parameters(
     all
 }
 
-fn metrics(measured: &Measurements) -> Vec<Metric> {
+fn metrics(definition: &Definition, measured: &Measurements) -> Vec<Metric> {
+    let order = definition.kind.workload().metrics;
     let mut metrics: BTreeMap<(usize, &str), Metric> = BTreeMap::new();
     for series in &measured.series {
-        let place = ORDER
-            .iter()
-            .position(|name| *name == series.metric)
-            .unwrap_or(ORDER.len());
+        // What another build measures beside them follows by name.
+        let place = order.iter().position(|name| *name == series.metric);
+        let place = place.unwrap_or(order.len());
         metrics.entry((place, &series.metric)).or_insert_with(|| Metric {
             name: series.metric.clone(),
             unit: series.unit,
-            better: series.unit.better(),
+            better: series.better,
             // On a busy machine the matrix itself refuses to judge times on the wall.
-            judged: JUDGED.contains(&&*series.metric),
+            judged: definition.judged.contains(&series.metric),
         });
     }
     metrics.into_values().collect()
 }
 
-fn rows(definition: &Definition, measured: &Measurements) -> Vec<Row> {
+fn rows(definition: &Definition, measured: &Measurements, metrics: &[Metric]) -> Vec<Row> {
     let mut cells: Vec<&Cell> = measured.series.iter().map(|series| &series.cell).collect();
     cells.dedup();
     let row = |cell: &Cell| Row {
         scenario: cell.scenario.clone(),
         value: cell.knob.1.clone(),
         control: cell.knob.1 == definition.knob.default,
-        cells: measured
-            .series
+        // In the order of the tables.
+        cells: metrics
             .iter()
-            .filter(|series| series.cell == *cell)
+            .filter_map(|metric| {
+                let mut series = measured.series.iter();
+                series.find(|series| series.cell == *cell && series.metric == metric.name)
+            })
             .map(|series| MatrixCell {
                 metric: series.metric.clone(),
                 samples: series.samples.clone(),

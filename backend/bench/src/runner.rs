@@ -10,8 +10,7 @@ use std::time::Duration;
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::order::{FIRST_STREAM, interleave};
 use fleethold_bench_model::sample::{SampleError, Samples, Side};
-use fleethold_bench_model::series::SeriesKey;
-use fleethold_bench_model::unit::Unit;
+use fleethold_bench_model::unit::{Direction, Unit};
 use fleethold_bench_model::verdict::default_runs;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -24,9 +23,9 @@ use crate::cold::Cold;
 use crate::definition::Definition;
 use crate::error::BenchError;
 use crate::guard::{LoadGuard, LoadReport};
-use crate::measure::blocking;
+use crate::measure::{blocking, cells};
 use crate::measured::{Figure, Measured};
-use crate::record::JUDGED;
+use crate::share::shares;
 use crate::worker::{SampleRequest, Workers};
 
 /// Samples a side of a quick run.
@@ -70,14 +69,14 @@ impl RunOptions {
     }
 
     /// The same with the number of samples settled: the fewest that can show a difference after the correction for
-    /// that many fields, unless a number was asked for.
+    /// all judged figures of the definition's fields, unless a number was asked for.
     #[must_use]
-    pub fn settled(mut self, fields: usize) -> Self {
+    pub fn settled(mut self, definition: &Definition) -> Self {
         if self.samples == 0 {
             self.samples = if self.quick {
                 QUICK_SAMPLES
             } else {
-                default_runs(fields * JUDGED.len())
+                default_runs(cells(definition, self.quick).len() * definition.judged.len())
             };
         }
         self
@@ -178,19 +177,10 @@ pub struct Series {
     pub metric: String,
     /// Its unit.
     pub unit: Unit,
+    /// Which way is an improvement.
+    pub better: Direction,
     /// Both sides in measured order.
     pub samples: Samples,
-}
-
-impl Series {
-    /// The identity of the series in the history.
-    pub fn key(&self, workload: &str, machine_class: &str) -> SeriesKey {
-        let mut key = SeriesKey::new(workload, &self.metric, self.unit)
-            .with("scenario", &self.cell.scenario)
-            .with(&self.cell.knob.0, &self.cell.knob.1);
-        key.machine_class = machine_class.to_owned();
-        key
-    }
 }
 
 /// Measures. A run that is interrupted, or whose next sample fails, returns what it has.
@@ -284,6 +274,13 @@ pub async fn run(
     // In the order of the table, not of names.
     let place = |series: &Series| cells.iter().position(|cell| *cell == series.cell);
     let mut series: Vec<Series> = taken.series.into_values().collect();
+    if let Some(share) = &definition.share {
+        let made = shares(share, &series).map_err(|error| BenchError::Measured {
+            what: "dividing by the measured limit",
+            reason: error.to_string(),
+        })?;
+        series.extend(made);
+    }
     series.sort_by_key(place);
     Ok(Measurements {
         series,
@@ -352,6 +349,7 @@ impl Taken {
                         cell: step.cell.clone(),
                         metric: metric.to_owned(),
                         unit: figure.unit,
+                        better: figure.unit.better(),
                         samples,
                     });
                 }

@@ -17,11 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cell::Cell;
 use crate::counters;
-use crate::definition::Kind;
 use crate::error::BenchError;
 use crate::measured::Measured;
 use crate::profile::Profile;
-use crate::workloads;
+use crate::workloads::Kind;
 
 /// What makes the binary take one sample.
 pub const WORKER_ARGUMENTS: [&str; 2] = ["bench", "sample"];
@@ -71,11 +70,12 @@ impl SampleRequest {
 impl SampleRequest {
     fn measure(&self) -> Result<Measured, BenchError> {
         // What a workload starts in a process of its own is its own to profile.
-        if !self.flamegraph || workloads::profiles_itself(self.kind) {
-            return workloads::sample(self);
+        let workload = self.kind.workload();
+        if !self.flamegraph || workload.profiles_itself {
+            return (workload.sample)(self);
         }
         let profile = Profile::start()?;
-        let mut measured = workloads::sample(self)?;
+        let mut measured = (workload.sample)(self)?;
         measured.stacks = profile.finish()?.to_string();
         Ok(measured)
     }

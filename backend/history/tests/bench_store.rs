@@ -412,3 +412,34 @@ async fn pages_and_filters() {
     assert!(!database.pin_bench_run(Uuid::now_v7(), true).await.unwrap());
     database.stop().await;
 }
+
+#[test]
+fn a_run_of_a_tagged_revision_is_pinned_and_knows_its_parent() {
+    let mut matrix = sweep::restore();
+    let (commit, parent) = ("ab".repeat(20), "cd".repeat(20));
+    for (name, value) in [("revision", &commit), ("parent", &parent)] {
+        let environment = &mut matrix.after.environment;
+        environment.insert(name.to_owned(), value.clone());
+    }
+    let exported = |matrix: &Matrix| {
+        let comparison = Comparison::judge(matrix).unwrap();
+        export_of(&comparison, ExportFormat::Json, &Origin::default()).into_bytes()
+    };
+    let untagged = measured(Uuid::now_v7(), matrix.clone());
+    assert!(!untagged.meta.pinned);
+    assert!(!import_bytes("run.json", &exported(&matrix)).meta.pinned);
+    let (_, after) = Revision::of_sides(&matrix);
+    assert_eq!(after.unwrap().parent, Some(parent.clone()));
+
+    // Whichever side it measured, and whoever brings it.
+    let mut before = matrix.clone();
+    for side in [&mut before.before, &mut matrix.after] {
+        side.environment.insert("tag".to_owned(), "v1.0".to_owned());
+    }
+    for tagged in [before, matrix] {
+        assert!(measured(Uuid::now_v7(), tagged.clone()).meta.pinned);
+        let imported = import_bytes("run.json", &exported(&tagged));
+        assert!(imported.meta.pinned);
+        assert_eq!(imported.meta.after.unwrap().parent, Some(parent.clone()));
+    }
+}

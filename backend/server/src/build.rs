@@ -11,6 +11,7 @@ pub static VERSION: LazyLock<String> = LazyLock::new(|| version(&this()));
 #[must_use]
 pub fn this() -> Build {
     Build::new(env!("CARGO_PKG_VERSION"), env!("FLEETHOLD_COMMIT"))
+        .with_git(env!("FLEETHOLD_PARENT"), env!("FLEETHOLD_TAG"))
 }
 
 /// Twelve hex digits of the commit; `unknown` when the build knew none.

@@ -1,6 +1,7 @@
 //! `make test`: everything CI checks. Every step runs even if an earlier one failed, so that one run tells all;
 //! the last line adds up the tests of all runners.
 
+mod benchstat;
 mod counts;
 mod steps;
 
@@ -38,6 +39,8 @@ enum Step {
     E2e,
     /// A PBS client that is not ours
     Proxmoxer,
+    /// Go's benchstat on our export
+    Benchstat,
 }
 
 /// Runs the steps and prints the closing lines.
@@ -83,5 +86,6 @@ fn perform(repo: &Repo, step: Step) -> Result<Counts> {
         Step::Cargo => steps::cargo(repo),
         Step::E2e => steps::playwright(repo),
         Step::Proxmoxer => steps::proxmoxer(repo),
+        Step::Benchstat => benchstat::benchstat(repo),
     }
 }

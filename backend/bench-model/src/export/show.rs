@@ -111,7 +111,8 @@ pub(super) fn column_unit(metric: &Metric, smallest: f64, largest: f64) -> Colum
     };
     let chosen = steps.iter().find(|(factor, _)| base >= *factor).or(steps.last());
     let (Some((_, name)), Some((_, smallest_name))) = (chosen, steps.last()) else {
-        return whole(unit.name());
+        // A quotient has no unit; that it is one, its name says.
+        return whole(if unit == Unit::Ratio { "" } else { unit.name() });
     };
     if apart {
         // The letter is that of the unit without prefix.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use super::hex;
 use crate::error::BenchError;
@@ -35,7 +36,7 @@ pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>, BenchError> {
 
 /// SHA-256 over path, length and content of every file below `dir`, in the order of the paths, as 64 hex digits. Where
 /// a configuration names `dir` itself, `/data` counts instead.
-pub(super) fn sha256(dir: &Path) -> Result<String, BenchError> {
+pub(super) fn sha256(dir: &Path, cancel: &CancellationToken) -> Result<String, BenchError> {
     let absolute = std::path::absolute(dir).map_err(|source| BenchError::Io {
         path: dir.to_owned(),
         source,
@@ -43,6 +44,9 @@ pub(super) fn sha256(dir: &Path) -> Result<String, BenchError> {
     let absolute = absolute.to_string_lossy();
     let mut all = Sha256::new();
     for path in files(dir)? {
+        if cancel.is_cancelled() {
+            return Err(BenchError::Cancelled);
+        }
         let mut bytes = std::fs::read(&path).map_err(|source| BenchError::Io {
             path: path.clone(),
             source,
@@ -76,7 +80,7 @@ mod tests {
             dir
         };
         let (one, same, other) = (make("1"), make("1"), make("2"));
-        let hash = |dir: &tempfile::TempDir| sha256(dir.path()).unwrap();
+        let hash = |dir: &tempfile::TempDir| sha256(dir.path(), &CancellationToken::new()).unwrap();
         assert_eq!(hash(&one), hash(&same));
         assert_ne!(hash(&one), hash(&other));
         std::fs::rename(one.path().join("a/one"), one.path().join("a/two")).unwrap();

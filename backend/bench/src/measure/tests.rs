@@ -195,6 +195,34 @@ async fn a_sample_that_fails_throws_nothing_away() {
     assert!(matches!(outcome, Err(BenchError::Sample { .. })), "{outcome:?}");
 }
 
+/// Its fifth answer, the first that counts, is sound; the sixth was timed by a clock that was set back.
+const BACKWARDS: &str = r#"#!/bin/sh
+cat > /dev/null
+echo >> "$0.count"
+value=1.5
+[ "$(wc -l < "$0.count")" -lt 6 ] || value=-0.25
+echo '{"measured":{"figures":{"time":{"unit":"s","value":'$value'}}}}'
+"#;
+
+#[tokio::test]
+async fn a_clock_that_goes_backwards_is_told_and_spoils_nothing() {
+    let ground = Ground::new();
+    std::fs::write(ground.dir.path().join("worker"), BACKWARDS).unwrap();
+    let (outcome, _) = ground.run(&two_samples(), &CancellationToken::new()).await;
+    let measured = outcome.unwrap().measurements;
+    let values: Vec<f64> = measured
+        .series
+        .iter()
+        .flat_map(|one| one.samples.iter().map(|(_, value)| value))
+        .collect();
+    assert_eq!((values, measured.complete), (vec![1.5], false));
+    let failure = measured.failure.unwrap();
+    assert!(
+        failure.contains("-0.25") && failure.contains("a clock went backwards"),
+        "{failure}"
+    );
+}
+
 #[tokio::test]
 async fn who_cancels_during_the_warm_up_has_measured_nothing() {
     let ground = Ground::new();

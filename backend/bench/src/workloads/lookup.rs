@@ -18,6 +18,7 @@ use crate::measured::Measured;
 use crate::reparse::ReparseLookup;
 use crate::usage::Usage;
 use crate::worker::SampleRequest;
+use crate::workloads::Workload;
 
 /// The file both sides read.
 pub(crate) const CONFIG_FILE: &str = "datastore.cfg";
@@ -31,6 +32,26 @@ const BATCH: usize = 64;
 /// Seconds from which a lookup is timed by itself only.
 const COSTLY: f64 = 1e-4;
 
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "lookup",
+    file: include_str!("../../../../fixtures/workloads/lookup.toml"),
+    parameters: &["stores", "drop", "before_lookups"],
+    metrics: &[
+        "time",
+        "lookup",
+        "cpu",
+        "lookup_p50",
+        "lookup_p99",
+        "read_bytes",
+        "read_calls",
+        "clock",
+        "cycles",
+        "instructions",
+    ],
+    sample,
+    profiles_itself: false,
+};
+
 /// What one sample does.
 struct Shape {
     names: Vec<DatastoreName>,
@@ -42,7 +63,7 @@ struct Shape {
     bulk: bool,
 }
 
-pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
+fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     let stores: u64 = request
         .cell
         .parameter("stores", "a number of stores")?

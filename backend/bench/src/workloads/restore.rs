@@ -25,6 +25,34 @@ use crate::error::BenchError;
 use crate::measured::Measured;
 use crate::usage::Usage;
 use crate::worker::SampleRequest;
+use crate::workloads::Workload;
+
+pub(super) const WORKLOAD: Workload = Workload {
+    name: "restore",
+    file: include_str!("../../../../fixtures/workloads/restore.toml"),
+    parameters: &[
+        "limit",
+        "latency_ms",
+        "bandwidth_bytes_per_s",
+        "spindles",
+        "seek_ms",
+        "spindle_bytes_per_s",
+    ],
+    metrics: &[
+        "time",
+        "rate",
+        "cpu",
+        "rss_peak",
+        "limit_share",
+        "cycles",
+        "instructions",
+        "switches",
+        "faults",
+        "major_faults",
+    ],
+    sample,
+    profiles_itself: false,
+};
 
 /// The image, opened.
 pub(super) struct Opened {
@@ -35,7 +63,7 @@ pub(super) struct Opened {
     size: u64,
 }
 
-pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
+fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     let opened = open(request)?;
     let megabytes = opened.size as f64 / f64::from(1 << 20);
     if request.cell.parameters.contains_key("limit") {

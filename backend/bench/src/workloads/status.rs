@@ -8,11 +8,13 @@
 //! |---|---|
 //! | `connection` | `kept`: 16 connections for all requests; `each`: a TLS connection for each, as the thread's curl |
 //! | `login` | `cookie` or `token` |
-//! | `passes`, `before_passes` | how often the loop is repeated; figures are of one pass or of one request |
 //! | `asked` | how many of the stores are asked, evenly spread; all when it is absent |
+//! | `requests` | at least so many: the loop is repeated in whole passes; one pass when it is absent |
+//! | `before_requests` | about so many before: as many passes over fewer of the stores |
 //! | `compare` | `login`: before is not the older lookup but a log-in with the cookie, after one with the token |
 //!
-//! `time` is that of one pass; `cpu` what the server used for one request; `cold` and `warm` what 16
+//! Both sides make as many passes, so that the first request of a store is the same share of all on either: 1 in 5 × passes.
+//! `time` is that of one pass over all asked stores; `cpu` what the server used for one request; `cold` and `warm` what 16
 //! connections carry when every request is as slow as the first, or as the other four, of a store.
 
 mod load;
@@ -27,8 +29,25 @@ use fleethold_bench_model::unit::Unit;
 use crate::error::BenchError;
 use crate::measured::Measured;
 use crate::worker::SampleRequest;
+use crate::workloads::Workload;
 use load::{Connections, Load, Login, Loop};
 use server::Server;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "status",
+    file: include_str!("../../../../fixtures/workloads/status.toml"),
+    parameters: &[
+        "connection",
+        "login",
+        "requests",
+        "before_requests",
+        "asked",
+        "compare",
+    ],
+    metrics: &["time", "rate", "cpu", "p50", "p99", "cold", "warm", "rss_peak"],
+    sample,
+    profiles_itself: true,
+};
 
 /// Which way of finding datastores a server has: the value of its hidden flag `--bench-lookup`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +62,15 @@ pub(crate) enum ServerLookup {
 struct Shape {
     stores: usize,
     asked: usize,
+    /// Stores of a pass; the figures are those of a pass over all of them.
+    of_a_pass: usize,
     passes: usize,
     lookup: ServerLookup,
     login: Login,
     connections: Connections,
 }
 
-pub(super) fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
+fn sample(request: &SampleRequest) -> Result<Measured, BenchError> {
     let shape = shape(request)?;
     let server = Server::start(&request.data, shape.stores, shape.lookup, request.flamegraph)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -91,9 +112,9 @@ fn shape(request: &SampleRequest) -> Result<Shape, BenchError> {
     let cell = &request.cell;
     let stores: usize = cell.value("a number of stores")?;
     let asked: Option<usize> = cell.parameter("asked", "a number of stores")?;
-    let asked = asked.unwrap_or(stores).min(stores);
-    let passes: Option<usize> = cell.parameter("passes", "a number of passes")?;
-    let before_passes: Option<usize> = cell.parameter("before_passes", "a number of passes")?;
+    let of_a_pass = asked.unwrap_or(stores).min(stores);
+    let requests: Option<usize> = cell.parameter("requests", "a number of requests")?;
+    let before_requests: Option<usize> = cell.parameter("before_requests", "a number of requests")?;
     let login = match cell.parameters.get("login").map(String::as_str) {
         None | Some("cookie") => Login::Cookie,
         Some("token") => Login::Token,
@@ -112,23 +133,29 @@ fn shape(request: &SampleRequest) -> Result<Shape, BenchError> {
         (Some("login"), Side::After) => (ServerLookup::Cached, Login::Token),
         (Some(found), _) => return Err(wrong(request, "compare", "login", found)),
     };
+    let a_pass = of_a_pass * load::REQUESTS;
+    let passes = requests.map_or(1, |requests| requests.div_ceil(a_pass.max(1)));
     // What repeats an expensive server's requests often would only measure the same for hours.
-    let passes = match lookup {
-        ServerLookup::Reparse => before_passes.or(passes),
-        ServerLookup::Cached => passes,
+    let asked = match (lookup, before_requests) {
+        (ServerLookup::Reparse, Some(most)) => {
+            (most / (load::REQUESTS * passes.max(1))).clamp(1, of_a_pass.max(1))
+        }
+        _ => of_a_pass,
     };
     let shape = Shape {
         stores,
         asked,
-        passes: passes.unwrap_or(1),
+        of_a_pass,
+        passes,
         lookup,
         login,
         connections,
     };
-    if !(1..=100_000).contains(&shape.stores) || shape.asked == 0 || !(1..=10_000).contains(&shape.passes) {
+    if !(1..=100_000).contains(&shape.stores) || shape.of_a_pass == 0 || !(1..=10_000).contains(&shape.passes)
+    {
         return Err(failed(format!(
             "expected 1 to 100000 stores, some of them asked, and 1 to 10000 passes, found {}, {} and {}",
-            shape.stores, shape.asked, shape.passes
+            shape.stores, shape.of_a_pass, shape.passes
         )));
     }
     Ok(shape)
@@ -140,7 +167,7 @@ fn figures(done: &Loop, shape: &Shape, server: &Server) -> Measured {
     measured.add(
         "time",
         Unit::Seconds,
-        done.time.as_secs_f64() / shape.passes as f64,
+        done.time.as_secs_f64() / requests * (shape.of_a_pass * load::REQUESTS) as f64,
     );
     measured.add("cpu", Unit::CpuSeconds, done.server_cpu.as_secs_f64() / requests);
     measured.add(
@@ -189,5 +216,44 @@ fn failed(error: impl std::fmt::Display) -> BenchError {
     BenchError::Measured {
         what: "asking a server for the status of its datastores",
         reason: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::Definition;
+    use crate::measure::cells;
+
+    #[test]
+    fn both_sides_have_the_same_share_of_first_requests() {
+        let (definition, _) = Definition::load("status").unwrap();
+        for (quick, cell) in [false, true].into_iter().flat_map(|quick| {
+            cells(&definition, quick)
+                .into_iter()
+                .map(move |cell| (quick, cell))
+        }) {
+            let of = |side| {
+                let request = SampleRequest {
+                    kind: definition.kind,
+                    cell: cell.clone(),
+                    side,
+                    data: std::path::PathBuf::new(),
+                    flamegraph: false,
+                };
+                shape(&request).unwrap()
+            };
+            let (before, after) = (of(Side::Before), of(Side::After));
+            assert_eq!(before.passes, after.passes, "{cell}");
+            assert_eq!(before.of_a_pass, after.of_a_pass, "{cell}");
+            let requests = |shape: &Shape| shape.asked * load::REQUESTS * shape.passes;
+            if !quick && cell.parameters.get("connection").is_some_and(|how| how == "kept") {
+                assert!(requests(&after) >= 50_000, "{cell}");
+            }
+            // What costs milliseconds each is bounded.
+            if before.lookup == ServerLookup::Reparse {
+                assert!(requests(&before) <= 5_000, "{cell}");
+            }
+        }
     }
 }

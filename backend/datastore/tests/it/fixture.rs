@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +26,9 @@ fn fleet(dir: &Path, stores: u64, broken_percent: u8) -> FleetSpec {
     spec
 }
 
-fn silent(_: fleethold_datastore::fixture::FixtureProgress) {}
+fn silent(_: fleethold_datastore::fixture::FixtureProgress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 /// Restores every archive; says which of them fail.
 fn failures(dir: &Path, record: &FleetStore) -> Vec<(usize, String)> {
@@ -67,6 +70,7 @@ fn a_fleet_of_thirty_restores_to_what_it_promises() {
     let outcome = generate_fleet(&spec, &|progress| {
         assert!(progress.total == 30 && progress.done <= 30);
         seen.fetch_max(progress.done, Ordering::Relaxed);
+        ControlFlow::Continue(())
     });
     assert_eq!((outcome.unwrap(), seen.into_inner()), (Outcome::Created, 30));
 
@@ -260,6 +264,7 @@ fn an_image_has_its_mix_and_restores_to_its_digest() {
         let done = AtomicU64::new(0);
         let progress = |progress: fleethold_datastore::fixture::FixtureProgress| {
             done.store(progress.done, Ordering::Relaxed);
+            ControlFlow::Continue(())
         };
         assert_eq!(generate_image(&spec, &progress).unwrap(), Outcome::Created);
         assert_eq!(generate_image(&spec, &silent).unwrap(), Outcome::Unchanged);
@@ -298,4 +303,32 @@ fn an_image_has_its_mix_and_restores_to_its_digest() {
         },
     );
     assert!(noise.encoded_bytes > noise.size);
+}
+
+#[test]
+fn who_wants_no_more_stops_the_making_and_the_next_is_whole() {
+    let temp = tempfile::tempdir().unwrap();
+    let image = ImageSpec::new(temp.path().join("image"), 64 << 20, 1, NOW);
+    let stores = fleet(&temp.path().join("fleet"), 40, 0);
+    let told = AtomicU64::new(0);
+    let stop = |progress: fleethold_datastore::fixture::FixtureProgress| {
+        told.fetch_add(1, Ordering::Relaxed);
+        assert!(progress.done < progress.total);
+        ControlFlow::Break(())
+    };
+    assert!(matches!(
+        generate_image(&image, &stop),
+        Err(FixtureError::Stopped)
+    ));
+    assert_eq!(told.swap(0, Ordering::Relaxed), 1, "after the first chunk");
+    assert!(!image.dir.join("image.json").exists());
+    assert!(matches!(
+        generate_fleet(&stores, &stop),
+        Err(FixtureError::Stopped)
+    ));
+    let threads = std::thread::available_parallelism().unwrap().get() as u64;
+    assert!(told.into_inner() <= threads, "each thread ends its store");
+
+    assert_eq!(generate_image(&image, &silent).unwrap(), Outcome::Created);
+    assert_eq!(generate_fleet(&stores, &silent).unwrap(), Outcome::Created);
 }

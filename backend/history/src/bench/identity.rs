@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fleethold_bench_model::matrix::{Matrix, Metric, Row};
+use fleethold_bench_model::matrix::{COMPARED, Matrix, Metric, Row};
 use fleethold_bench_model::sample::Side;
 use fleethold_bench_model::series::SeriesKey;
 
@@ -50,7 +50,7 @@ impl Identity {
             add("stacks", "yes");
         }
         // The before side is the after code of another build, not the older idea.
-        if side == Side::Before && matrix.parameters.contains_key("compared") {
+        if side == Side::Before && matrix.parameters.contains_key(COMPARED) {
             add("compared", "builds");
         }
         let knob = match matrix.knob.as_str() {

@@ -42,7 +42,7 @@ impl Revision {
             repository: "fleethold".to_owned(),
             commit: fact("revision")?.clone(),
             dirty: fact("dirty").is_some_and(|dirty| dirty == "yes"),
-            parent: None,
+            parent: fact("parent").cloned(),
         })
     }
 
@@ -194,8 +194,9 @@ fn cut_facts(facts: &mut BTreeMap<String, String>) {
 }
 
 impl NewBenchRun {
-    /// A matrix with what is known about it.
-    pub fn measured(meta: BenchMeta, matrix: Matrix, attachments: Vec<NewAttachment>) -> Self {
+    /// A matrix with what is known about it. One of a tagged revision is kept for good.
+    pub fn measured(mut meta: BenchMeta, matrix: Matrix, attachments: Vec<NewAttachment>) -> Self {
+        meta.pinned |= is_tagged(&matrix);
         Self {
             meta,
             digest: matrix.digest(),
@@ -359,9 +360,16 @@ impl BenchMeta {
             steal: parameter("steal").and_then(percent),
             quiet: quiet == "yes",
         });
+        self.pinned |= is_tagged(matrix);
         let version = matrix.after.environment.get("fleethold");
         self.tool_version = version.cloned().unwrap_or_default();
     }
+}
+
+/// Whether a side was measured by a build of a tagged commit.
+fn is_tagged(matrix: &Matrix) -> bool {
+    let sides = [&matrix.before, &matrix.after];
+    sides.into_iter().any(|side| side.environment.contains_key("tag"))
 }
 
 /// `12.5 %` as 0.125.

@@ -7,6 +7,7 @@ mod export;
 mod file;
 mod history;
 mod import;
+mod interrupt;
 mod kept;
 mod list;
 mod machine;

@@ -1,5 +1,6 @@
 //! `fleethold fixture`: datastores made on purpose, to try and to measure.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -91,6 +92,7 @@ pub(super) fn run(command: FixtureCommand) -> CliResult {
     let show = |progress: FixtureProgress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
+        ControlFlow::Continue(())
     };
     let now = clock::epoch();
     let (outcome, as_json, object, text) = match &command {

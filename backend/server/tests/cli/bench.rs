@@ -130,6 +130,77 @@ fn a_run_is_measured_kept_printed_and_compared() {
 }
 
 #[test]
+fn the_share_of_the_limit_is_a_figure_like_others() {
+    let world = World::new();
+    let file = workload(
+        &world,
+        &image_sha256(&world),
+        "[share]\nmetric = \"limit_share\"\nof = \"rate\"\nlimit = \"limit\"\n[[floor]]\nmetric = \"limit_share\"\nscenario = \"slow\"\nop = \"<=\"\nvalue = 1.0\nwhy = \"10 ms a chunk\"",
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("scenarios = [\"slow\"]", "scenarios = [\"slow\", \"limit\"]");
+    // Judged when the file says so.
+    let text = text.replace("\n[knob]", "\njudged = [\"limit_share\"]\n[knob]");
+    world.write("small.toml", text);
+    let args = [
+        "bench",
+        "run",
+        &file,
+        "--quick",
+        "--samples",
+        "3",
+        "--warm-up",
+        "0",
+        "--check",
+        "--out",
+        "run.json",
+    ];
+    let ran = world.run(&args).ok();
+    assert!(
+        ran.out().contains("met    limit_share slow concurrency=2 <= 1"),
+        "{}",
+        ran.out()
+    );
+    let kept: Value = serde_json::from_slice(&std::fs::read(world.path("run.json")).unwrap()).unwrap();
+    let metrics = kept["run"]["metrics"].as_array().unwrap();
+    let share = metrics
+        .iter()
+        .find(|metric| metric["name"] == "limit_share")
+        .unwrap();
+    assert_eq!(
+        (&share["unit"], &share["better"], &share["judged"]),
+        (&"ratio".into(), &"higher".into(), &true.into())
+    );
+    let judged = metrics.iter().filter(|metric| metric["judged"] == true);
+    assert_eq!(judged.count(), 1, "{metrics:?}");
+    // Of the field beside the limit: one a sample, and none of the limit itself.
+    let shares: Vec<&Value> = kept["run"]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|row| row["cells"].as_array().unwrap())
+        .filter(|cell| cell["metric"] == "limit_share")
+        .collect();
+    assert_eq!(shares.len(), 1, "{shares:?}");
+    let values = shares[0]["samples"]["values"].as_array().unwrap();
+    assert_eq!(values.len(), 6);
+    assert!(
+        values
+            .iter()
+            .all(|value| (0.0..1.0).contains(&value.as_f64().unwrap())),
+        "{values:?}"
+    );
+    for format in ["mail", "markdown", "csv", "gobench", "html"] {
+        let printed = world
+            .run(&["bench", "export", "run.json", "--format", format])
+            .ok();
+        // Markdown escapes the underscore.
+        let text = printed.out().replace('\\', "");
+        assert!(text.contains("limit_share"), "{format}: {text}");
+    }
+}
+
+#[test]
 fn a_missed_floor_is_exit_1() {
     let world = World::new();
     let missed = "[[floor]]\nmetric = \"cpu\"\nop = \"<=\"\nvalue = 0.0\nwhy = \"nothing is for nothing\"";
@@ -147,7 +218,7 @@ fn a_missed_floor_is_exit_1() {
 #[test]
 fn json_is_one_document_with_the_floors_that_other_commands_read() {
     let world = World::new();
-    let none = "[[floor]]\nmetric = \"joy\"\nop = \">=\"\nvalue = 1.0\nwhy = \"nobody measures it\"";
+    let none = "[[floor]]\nmetric = \"limit_share\"\nop = \">=\"\nvalue = 1.0\nwhy = \"nobody divides\"";
     let file = workload(&world, &image_sha256(&world), none);
     let args = [
         "bench",
@@ -172,7 +243,7 @@ fn json_is_one_document_with_the_floors_that_other_commands_read() {
         .collect();
     assert_eq!(states, ["met", "not-measured"], "{floors:?}");
     assert!(
-        ran.stderr.contains("NONE   joy slow concurrency=2"),
+        ran.stderr.contains("NONE   limit_share slow concurrency=2"),
         "{}",
         ran.stderr
     );
@@ -325,7 +396,8 @@ fn the_machine_is_described_with_its_noise_and_this_build() {
 #[test]
 fn two_builds_are_compared_in_one_run() {
     let world = World::new();
-    let file = workload(&world, &image_sha256(&world), "");
+    let after = "[[floor]]\nmetric = \"time\"\nop = \">=\"\nvalue = 0.0\nwhy = \"it takes time\"";
+    let file = workload(&world, &image_sha256(&world), after);
     let binary = env!("CARGO_BIN_EXE_fleethold");
     let args = [
         "bench",
@@ -338,15 +410,32 @@ fn two_builds_are_compared_in_one_run() {
         "0",
         "--against",
         binary,
+        "--check",
         "--out",
         "two.json",
     ];
-    world.run(&args).ok();
+    let ran = world.run(&args).ok();
+    assert!(
+        ran.out()
+            .contains("skip   cpu before <= 100: it speaks of the older idea, not of a build"),
+        "{}",
+        ran.out()
+    );
+    assert!(
+        ran.out().contains("met    time slow concurrency=2 >= 0"),
+        "{}",
+        ran.out()
+    );
+    assert!(ran.out().ends_with("1 floors met, 0 missed\n"), "{}", ran.out());
     let kept: Value = serde_json::from_slice(&std::fs::read(world.path("two.json")).unwrap()).unwrap();
     let run = &kept["run"];
     assert_eq!(run["parameters"]["compared"], "the after code of two builds");
     // The same build twice: the same label and revision on both sides.
     assert_eq!(run["before"], run["after"]);
+    let environment = &run["before"]["environment"];
+    if environment["revision"].is_string() {
+        assert!(environment["parent"].is_string(), "{environment}");
+    }
     let values = run["rows"][0]["cells"][0]["samples"]["values"]
         .as_array()
         .unwrap();

@@ -25,7 +25,7 @@ default = "12"
 [[scenario]]
 name = "kept"
 legend = "connections are kept"
-parameters = {{ passes = "2", before_passes = "1" }}
+parameters = {{ requests = "24", before_requests = "10" }}
 
 [[scenario]]
 name = "each"

@@ -11,6 +11,7 @@ mod admin;
 mod bench;
 mod bench_cold;
 mod bench_history;
+mod bench_interrupt;
 mod bench_status;
 mod check;
 mod damage;

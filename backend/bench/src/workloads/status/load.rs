@@ -29,7 +29,7 @@ use crate::error::BenchError;
 /// Requests under way at once, as in the thread.
 pub(super) const AT_ONCE: usize = 16;
 /// Requests of each store in a row.
-const REQUESTS: usize = 5;
+pub(super) const REQUESTS: usize = 5;
 /// A server that does not answer for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 

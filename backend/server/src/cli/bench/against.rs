@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 use fleethold_bench::definition::Definition;
-use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::matrix::{COMPARED, Matrix};
 use serde::Deserialize;
 
 /// Facts that belong to the build, not to the machine.
-const OF_THE_BUILD: [&str; 3] = ["fleethold", "revision", "dirty"];
+const OF_THE_BUILD: [&str; 5] = ["fleethold", "revision", "dirty", "parent", "tag"];
 
 /// Another build of this program.
 pub(super) struct Older {
@@ -49,7 +49,7 @@ impl Older {
     /// Says in the record what was compared.
     pub(super) fn note(&self, matrix: &mut Matrix) {
         let text = "the after code of two builds";
-        matrix.parameters.insert("compared".to_owned(), text.to_owned());
+        matrix.parameters.insert(COMPARED.to_owned(), text.to_owned());
         let environment = &mut matrix.before.environment;
         for fact in OF_THE_BUILD {
             match self.facts.get(fact) {

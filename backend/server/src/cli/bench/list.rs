@@ -58,6 +58,7 @@ fn describe(workload: &Definition) -> serde_json::Value {
         "after": workload.after,
         "knob": {"name": workload.knob.name, "values": workload.knob.values, "default": workload.knob.default},
         "scenarios": scenarios,
+        "judged": workload.judged,
         "floors": workload.floors.len(),
     })
 }

@@ -18,24 +18,25 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rand::Rng;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::super::archive;
 use super::super::exit::{CliResult, Exit, Failure};
 use super::super::options;
 use super::super::output;
 use super::super::progress::counting_bar;
 use super::against::Older;
 use super::database::HistoryFlags;
+use super::interrupt::Interrupts;
 use super::store::{self, About};
 use crate::clock;
-use crate::services::bench::floors::reports;
+use crate::services::bench::floors::{reports, sides_of};
 use crate::services::bench::lock::{self, MeasureLock};
 use crate::settings::Settings;
 
 /// Measure one workload, before and after interleaved in random order
 ///
-/// Each sample is a process of its own. Ctrl-C keeps what was measured.
+/// Each sample is a process of its own. Ctrl-C keeps what was measured; a second one does not wait for the history.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -72,8 +73,9 @@ pub(in crate::cli) struct RunArgs {
     /// Keep the stacks of each side as NAME.before.folded and NAME.after.folded, beside --out or here
     #[arg(long)]
     flamegraph: bool,
-    /// Compare this build with another one, at this path, instead of with the older idea
-    #[arg(long, value_name = "BINARY", conflicts_with = "check")]
+    /// Compare this build with another one, at this path, instead of with the older idea; of the floors those of the after
+    /// side count
+    #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
     /// Where the data is made [default: bench/ in the state directory]
     #[arg(long, value_name = "DIR")]
@@ -98,7 +100,11 @@ pub(in crate::cli) struct RunArgs {
 }
 
 pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
-    match measure(settings, args) {
+    let runtime = options::runtime()?;
+    let measured = measure(settings, args, &runtime);
+    // Nothing is left that is worth waiting for.
+    runtime.shutdown_background();
+    match measured {
         Ok(exit) => Ok(exit),
         Err(Failure {
             exit: Exit::Failed,
@@ -111,7 +117,7 @@ pub(super) fn run(settings: &Settings, args: &RunArgs) -> CliResult {
     }
 }
 
-fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
+fn measure(settings: &Settings, args: &RunArgs, runtime: &Runtime) -> CliResult {
     let (mut definition, text) = match Definition::load(&args.workload) {
         Ok(loaded) => loaded,
         Err(error @ (BenchError::UnknownWorkload { .. } | BenchError::Workload { .. })) => {
@@ -131,7 +137,7 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
             args.seed.unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
         )
     }
-    .settled(fields);
+    .settled(&definition);
     let root = args
         .data_dir
         .clone()
@@ -142,15 +148,18 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
         workers = workers.against(older.binary.clone());
         older.name_sides(&mut definition);
     }
-    let cancel = CancellationToken::new();
+    let interrupts = {
+        let _inside = runtime.enter();
+        Interrupts::listen().context("listening for signals")?
+    };
+    let cancel = interrupts.stop.clone();
     let bar = bar();
     let show = |event: &RunEvent| match event {
         RunEvent::Progress(progress) => show(&bar, progress),
         RunEvent::Sample { .. } => {}
     };
     let started_at = clock::now();
-    let measured = options::runtime()?.block_on(async {
-        archive::cancel_on_signals(&cancel)?;
+    let measured = runtime.block_on(async {
         let build = crate::build::this();
         let Some(_lock) = wait_for_turn(&definition.name, &cancel).await? else {
             return Ok(Err(BenchError::Cancelled));
@@ -187,15 +196,14 @@ fn measure(settings: &Settings, args: &RunArgs) -> CliResult {
             started_at,
             reason: &args.reason,
         };
-        store::keep(settings, &about, &outcome)
+        store::keep(settings, &about, &outcome, runtime, &interrupts.hurry)
     };
-    let results = if args.against.is_some() {
-        // Floors speak of two ideas, not of two builds.
-        Vec::new()
-    } else {
-        let fields = cells(&definition, args.quick);
-        floors::check_run(&definition, &outcome.measurements, &fields)
-    };
+    let results = floors::check_run(
+        &definition,
+        &outcome.measurements,
+        &cells(&definition, args.quick),
+        sides_of(&outcome.matrix),
+    );
     let (written, shown) = match document(&outcome, &definition, &results, started_at) {
         Ok(document) => (
             write_files(args, &outcome, &document),
@@ -361,6 +369,7 @@ fn floor_line(result: &FloorResult) -> String {
             margin * 100.0
         ),
         FloorOutcome::Skipped => format!("skip   {wanted}: the machine is busy"),
+        FloorOutcome::TwoBuilds => format!("skip   {wanted}: it speaks of the older idea, not of a build"),
         FloorOutcome::NotMeasured if result.cell.is_some() => {
             format!("NONE   {wanted}: nothing was measured")
         }

@@ -11,10 +11,11 @@ use fleethold_history::bench::{
     AttachmentKind, BenchLoad, BenchMachine, BenchMeta, NewAttachment, NewBenchRun, Revision, WorkloadFile,
 };
 use time::OffsetDateTime;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::super::exit::CliResult;
-use super::super::options;
 use super::super::output;
 use super::database;
 use crate::clock;
@@ -32,13 +33,20 @@ pub(super) struct About<'a> {
 
 /// Keeps the run. The database may be away: then it waits. The outbox may be full, too: then it is drained, and
 /// without a database the run is in a file of its own.
-pub(super) fn keep(settings: &Settings, about: &About<'_>, outcome: &Outcome) -> CliResult<()> {
+/// Who is in a hurry does not wait for the database.
+pub(super) fn keep(
+    settings: &Settings,
+    about: &About<'_>,
+    outcome: &Outcome,
+    runtime: &Runtime,
+    hurry: &CancellationToken,
+) -> CliResult<()> {
     let run = new_run(about, outcome);
     let id = run.meta.id;
     let dir = outbox::dir(&settings.state_dir);
     // On disk before anything that can take time or go wrong.
     let waits = outbox::put(&dir, &run);
-    let joined = options::runtime()?.block_on(async {
+    let store = async {
         let Some(database) = database::join(settings).await? else {
             return Ok(false);
         };
@@ -50,6 +58,13 @@ pub(super) fn keep(settings: &Settings, about: &About<'_>, outcome: &Outcome) ->
         database.stop().await;
         stored?;
         CliResult::Ok(true)
+    };
+    let joined = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            () = hurry.cancelled() => Ok(false),
+            joined = store => joined,
+        }
     });
     let reason = match &joined {
         Ok(true) => {

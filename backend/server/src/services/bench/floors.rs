@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use fleethold_api_types::bench::{FloorReport, FloorState};
 use fleethold_bench::definition::{Definition, FloorOf};
-use fleethold_bench::floors::{FloorOutcome, FloorResult, check};
+use fleethold_bench::floors::{FloorOutcome, FloorResult, Sides, check};
 use fleethold_bench::guard::LoadReport;
 use fleethold_bench::measure::cells;
 use fleethold_bench::runner::{Measurements, Series};
-use fleethold_bench_model::matrix::Matrix;
+use fleethold_bench_model::matrix::{COMPARED, Matrix};
 
 /// What became of the floors of `definition` in a run.
 #[must_use]
 pub fn of_measurements(definition: &Definition, measured: &Measurements) -> Vec<FloorReport> {
-    reports(definition, &check(definition, measured))
+    reports(definition, &check(definition, measured, Sides::Ideas))
 }
 
 /// Results in the form of the API.
@@ -34,10 +34,12 @@ pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> 
             .iter()
             .find(|field| field.scenario == row.scenario && field.knob.1 == row.value);
         row.cells.iter().filter_map(move |cell| {
+            let metric = matrix.metric(&cell.metric)?;
             Some(Series {
                 cell: field?.clone(),
                 metric: cell.metric.clone(),
-                unit: matrix.metric(&cell.metric)?.unit,
+                unit: metric.unit,
+                better: metric.better,
                 samples: cell.samples.clone(),
             })
         })
@@ -50,7 +52,17 @@ pub fn of_matrix(definition: &Definition, matrix: &Matrix, load: LoadReport) -> 
         attachments: Vec::new(),
         notes: BTreeMap::new(),
     };
-    of_measurements(definition, &measured)
+    reports(definition, &check(definition, &measured, sides_of(matrix)))
+}
+
+/// What the sides of a run are that comes back.
+#[must_use]
+pub fn sides_of(matrix: &Matrix) -> Sides {
+    if matrix.parameters.contains_key(COMPARED) {
+        Sides::Builds
+    } else {
+        Sides::Ideas
+    }
 }
 
 fn report(workload: &str, result: &FloorResult) -> FloorReport {
@@ -69,7 +81,7 @@ fn report(workload: &str, result: &FloorResult) -> FloorReport {
             let state = if met { FloorState::Met } else { FloorState::Missed };
             (state, Some(value), Some(margin))
         }
-        FloorOutcome::Skipped => (FloorState::Skipped, None, None),
+        FloorOutcome::Skipped | FloorOutcome::TwoBuilds => (FloorState::Skipped, None, None),
         FloorOutcome::NotMeasured => (FloorState::NotMeasured, None, None),
     };
     FloorReport {
@@ -93,7 +105,7 @@ mod tests {
     use fleethold_bench::record;
     use fleethold_bench::runner::RunOptions;
     use fleethold_bench_model::sample::Samples;
-    use fleethold_bench_model::unit::Unit;
+    use fleethold_bench_model::unit::{Direction, Unit};
 
     use super::*;
 
@@ -109,6 +121,7 @@ mod tests {
             cell,
             metric: "lookup".to_owned(),
             unit: Unit::Nanoseconds,
+            better: Direction::Lower,
             samples: Samples::of_sides(&[9e6, 1e7, 2e7], &[50.0, 60.0, 70.0]).unwrap(),
         });
         let measured = Measurements {
@@ -127,7 +140,7 @@ mod tests {
             machine_class: "a class".to_owned(),
             facts: BTreeMap::new(),
         };
-        let options = RunOptions::new(true, 1).settled(4);
+        let options = RunOptions::new(true, 1).settled(&definition);
         let matrix = record::matrix(&definition, &options, &data, &environment, &measured);
         let reports = of_measurements(&definition, &measured);
         assert!(
@@ -135,5 +148,18 @@ mod tests {
             "{reports:?}"
         );
         assert_eq!(of_matrix(&definition, &matrix, load), reports);
+
+        // A gain of one build against another says nothing about the idea.
+        let mut builds = matrix;
+        builds
+            .parameters
+            .insert(COMPARED.to_owned(), "two builds".to_owned());
+        let of_builds = of_matrix(&definition, &builds, load);
+        assert!(
+            of_builds
+                .iter()
+                .all(|report| !report.text.contains(" gain") || report.state == FloorState::Skipped),
+            "{of_builds:?}"
+        );
     }
 }

@@ -113,6 +113,7 @@ fn note(lab: &Lab, cell: &BenchCell, event: &RunEvent) {
                     cell: field.clone(),
                     metric: metric.clone(),
                     unit: figure.unit,
+                    better: figure.unit.better(),
                     samples: Samples::new(Some(cell.plan.options.seed)),
                 });
             }

@@ -1,7 +1,6 @@
 //! From a request to what will be measured.
 
 use fleethold_api_types::bench::CreateBenchRun;
-use fleethold_bench::measure::cells;
 use fleethold_bench::runner::RunOptions;
 use rand::Rng as _;
 
@@ -38,7 +37,6 @@ impl Plan {
         }
         check_reason(&request.reason)?;
         let workload = workloads::find(offered, &request.workload)?.clone();
-        let fields = cells(&workload.definition, request.quick).len();
         let options = RunOptions {
             samples: request.samples.map_or(0, usize::from),
             cold: request.cold,
@@ -50,7 +48,7 @@ impl Plan {
                     .unwrap_or_else(|| rand::rng().random_range(0..1 << 32)),
             )
         }
-        .settled(fields);
+        .settled(&workload.definition);
         Ok(Self {
             workload,
             options,

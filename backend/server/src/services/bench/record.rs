@@ -50,7 +50,7 @@ pub fn of_outcome(lab: &Lab, cell: &BenchCell, outcome: &Outcome) -> NewBenchRun
             repository: "fleethold".to_owned(),
             commit,
             dirty: lab.build.dirty,
-            parent: None,
+            parent: lab.build.parent.clone(),
         }),
         machine: Some(BenchMachine::new(
             outcome.environment.machine_class.clone(),
