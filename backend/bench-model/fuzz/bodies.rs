@@ -37,12 +37,11 @@ fn check(imported: &Imported) {
         }
         Content::Matrix(matrix) => {
             prints(matrix);
-            if let Ok(comparison) = Comparison::judge(matrix) {
-                for format in [ExportFormat::Json, ExportFormat::Csv, ExportFormat::GoBench] {
-                    let text = export(&comparison, format);
-                    let back = import("fuzz", text.as_bytes(), None).expect("what was written can be read");
-                    assert_eq!(back.content, imported.content);
-                }
+            let comparison = Comparison::judge(matrix).expect("what is taken can be judged");
+            for format in [ExportFormat::Json, ExportFormat::Csv, ExportFormat::GoBench] {
+                let text = export(&comparison, format);
+                let back = import("fuzz", text.as_bytes(), None).expect("what was written can be read");
+                assert_eq!(back.content, imported.content);
             }
         }
         Content::Stacks(folded) => {

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 
 use crate::holm;
-use crate::interval::RatioInterval;
+use crate::interval::{MAX_RESAMPLED, RatioInterval, TOO_MANY_RESAMPLED};
 use crate::matrix::{Cell, Matrix, MatrixError, Metric, Row};
 use crate::modes::{self, TwoPeaks};
 use crate::noise;
 use crate::quantile::Sorted;
-use crate::rank::RankError;
+use crate::rank::{self, RankError};
 use crate::sample::Side;
 use crate::verdict::{Evidence, Verdict, decide, evidence};
+
+/// Most steps of judging one matrix, each about a nanosecond: some seconds.
+pub const MAX_STEPS: u64 = 10_000_000_000;
+/// Steps that a drawn value of the bootstrap takes: it is drawn, looked up and sorted.
+const STEPS_A_DRAW: u64 = 40;
 
 /// A judged matrix.
 #[derive(Debug, Clone)]
@@ -135,6 +140,72 @@ pub enum ComparisonError {
         /// Why.
         source: RankError,
     },
+    /// Judging it would take too long.
+    #[error(
+        "judge {cells} cells of {samples} samples: {drawn} values to draw for the bootstrap, about {steps} steps in all, \
+         expected at most {MAX_STEPS}; with fewer cells, samples or pairs of resamples it can be judged"
+    )]
+    TooCostly {
+        /// Cells with both sides.
+        cells: usize,
+        /// Samples in them.
+        samples: usize,
+        /// Values that the rules want drawn.
+        drawn: u64,
+        /// About so many steps.
+        steps: u64,
+    },
+}
+
+/// Whether `matrix` can be judged: it makes sense, its sides may be compared by its own rules, and judging it takes some
+/// seconds at most. What passes here is judged without an error, so whoever keeps a matrix asks here first.
+///
+/// # Errors
+/// [`ComparisonError`]
+pub fn check(matrix: &Matrix) -> Result<(), ComparisonError> {
+    matrix.validate()?;
+    let (before, after) = (&matrix.before.machine_class, &matrix.after.machine_class);
+    if before != after && !matrix.rules.across_machines {
+        return Err(ComparisonError::MachineClasses {
+            before: before.clone(),
+            after: after.clone(),
+        });
+    }
+    let (mut cells, mut samples, mut drawn, mut steps) = (0, 0, 0_u64, 0_u64);
+    for row in &matrix.rows {
+        for cell in &row.cells {
+            let [before, after] = Side::BOTH.map(|side| cell.samples.count(side));
+            if before == 0 || after == 0 {
+                continue;
+            }
+            let of_cell = matrix.rules.interval.drawn(before, after);
+            if of_cell > 0 && before.max(after) > MAX_RESAMPLED {
+                return Err(ComparisonError::Cell {
+                    scenario: row.scenario.clone(),
+                    value: row.value.clone(),
+                    metric: cell.metric.clone(),
+                    source: RankError::Value {
+                        expected: TOO_MANY_RESAMPLED,
+                    },
+                });
+            }
+            cells += 1;
+            samples += before + after;
+            drawn = drawn.saturating_add(of_cell);
+            steps = steps
+                .saturating_add(rank::steps(before, after))
+                .saturating_add(of_cell.saturating_mul(STEPS_A_DRAW));
+        }
+    }
+    if steps > MAX_STEPS {
+        return Err(ComparisonError::TooCostly {
+            cells,
+            samples,
+            drawn,
+            steps,
+        });
+    }
+    Ok(())
 }
 
 impl<'a> Comparison<'a> {
@@ -143,26 +214,40 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// [`ComparisonError`] for a matrix that makes no sense or, unless its rules allow it, crosses machine classes.
     pub fn judge(matrix: &'a Matrix) -> Result<Self, ComparisonError> {
-        matrix.validate()?;
-        let (before, after) = (&matrix.before.machine_class, &matrix.after.machine_class);
-        let across_machines = before != after;
-        if across_machines && !matrix.rules.across_machines {
-            return Err(ComparisonError::MachineClasses {
-                before: before.clone(),
-                after: after.clone(),
-            });
-        }
-        let mut rows = Vec::new();
-        let mut found: Vec<Option<Evidence>> = Vec::new();
-        for row in &matrix.rows {
-            let mut cells = Vec::new();
-            for cell in &row.cells {
-                let (judged, evidence) = look_at(matrix, row, cell)?;
-                cells.extend(judged);
-                found.push(evidence);
+        check(matrix)?;
+        let metrics: BTreeMap<&str, &Metric> = matrix
+            .metrics
+            .iter()
+            .map(|metric| (metric.name.as_str(), metric))
+            .collect();
+        let places: Vec<(&Row, &Cell, &Metric)> = matrix
+            .rows
+            .iter()
+            .flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
+            .filter_map(|(row, cell)| Some((row, cell, *metrics.get(cell.metric.as_str())?)))
+            .collect();
+        let mut found: Vec<Option<Evidence>> = vec![None; places.len()];
+        // Cells of one size after each other: they share what is counted for their size.
+        let sizes = |cell: &Cell| Side::BOTH.map(|side| cell.samples.count(side));
+        let mut order: Vec<(usize, &(&Row, &Cell, &Metric))> = places.iter().enumerate().collect();
+        order.sort_by_cached_key(|(_, (_, cell, _))| sizes(cell));
+        for (at, (row, cell, _)) in order {
+            if let Some(slot) = found.get_mut(at) {
+                *slot = evidence_of(matrix, row, cell)?;
             }
-            rows.push(JudgedRow { row, cells });
         }
+        let mut judged = places
+            .iter()
+            .zip(&found)
+            .map(|((_, cell, metric), evidence)| look_at(matrix, metric, cell, *evidence));
+        let mut rows: Vec<JudgedRow<'a>> = matrix
+            .rows
+            .iter()
+            .map(|row| JudgedRow {
+                row,
+                cells: judged.by_ref().take(row.cells.len()).collect(),
+            })
+            .collect();
         let judged_cells = matrix.judged_cells();
         give_verdicts(&mut rows, &found, matrix, judged_cells);
         Ok(Self {
@@ -170,7 +255,7 @@ impl<'a> Comparison<'a> {
             rows,
             judged_cells,
             environment: differences(&matrix.before.environment, &matrix.after.environment),
-            across_machines,
+            across_machines: matrix.before.machine_class != matrix.after.machine_class,
         })
     }
 
@@ -197,39 +282,39 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The cell before the correction for all others. Evidence is only for cells that get a verdict.
+/// The evidence of a cell; `None` when a side is missing.
+fn evidence_of(matrix: &Matrix, row: &Row, cell: &Cell) -> Result<Option<Evidence>, ComparisonError> {
+    let (before, after) = (cell.samples.side(Side::Before), cell.samples.side(Side::After));
+    if before.is_empty() || after.is_empty() {
+        return Ok(None);
+    }
+    let found = evidence(&before, &after, &matrix.rules).map_err(|source| ComparisonError::Cell {
+        scenario: row.scenario.clone(),
+        value: row.value.clone(),
+        metric: cell.metric.clone(),
+        source,
+    })?;
+    Ok(Some(found))
+}
+
+/// The cell before the correction for all others.
 fn look_at<'a>(
     matrix: &'a Matrix,
-    row: &'a Row,
+    metric: &'a Metric,
     cell: &'a Cell,
-) -> Result<(Option<JudgedCell<'a>>, Option<Evidence>), ComparisonError> {
-    let Some(metric) = matrix.metric(&cell.metric) else {
-        return Ok((None, None));
-    };
-    let (before, after) = (cell.samples.side(Side::Before), cell.samples.side(Side::After));
-    let evidence = if before.is_empty() || after.is_empty() {
-        None
-    } else {
-        let found = evidence(&before, &after, &matrix.rules).map_err(|source| ComparisonError::Cell {
-            scenario: row.scenario.clone(),
-            value: row.value.clone(),
-            metric: cell.metric.clone(),
-            source,
-        })?;
-        Some(found)
-    };
-    let judged = JudgedCell {
+    evidence: Option<Evidence>,
+) -> JudgedCell<'a> {
+    JudgedCell {
         metric,
         cell,
-        before: Summary::new(before),
-        after: Summary::new(after),
+        before: Summary::new(cell.samples.side(Side::Before)),
+        after: Summary::new(cell.samples.side(Side::After)),
         ratio: evidence.map(|found| found.ratio),
         p: evidence.map(|found| found.p),
         adjusted_p: None,
         threshold_ratio: noise::threshold(matrix.rules.min_effect_ratio, cell.noise_ratio),
         verdict: None,
-    };
-    Ok((Some(judged), evidence))
+    }
 }
 
 /// Corrects p over all judged cells and decides each.

@@ -44,9 +44,10 @@ impl Folded {
     ///
     /// # Errors
     /// [`FoldedError`] at the first line without a stack and a whole number, deeper than [`MAX_DEPTH`], with a name longer
-    /// than [`MAX_FRAME_NAME`], or with one stack more than [`MAX_STACKS`].
+    /// than [`MAX_FRAME_NAME`], with one stack more than [`MAX_STACKS`], or where all counts together are no `u64` any more.
     pub fn parse(text: &str) -> Result<Self, FoldedError> {
         let mut folded = Self::default();
+        let mut total = 0_u64;
         for (line, text) in (1..).zip(text.lines()) {
             let text = text.trim_end();
             if text.is_empty() {
@@ -60,7 +61,10 @@ impl Folded {
             let (stack, count) = text
                 .rsplit_once(' ')
                 .ok_or_else(|| fail("a stack, a space and a count"))?;
-            let count = count.parse().map_err(|_| fail("a whole number at the end"))?;
+            let count: u64 = count.parse().map_err(|_| fail("a whole number at the end"))?;
+            total = total
+                .checked_add(count)
+                .ok_or_else(|| fail("counts of less than 2^64 together"))?;
             let stack = stack.trim_end();
             if stack.is_empty() {
                 return Err(fail("at least one frame"));
@@ -82,9 +86,10 @@ impl Folded {
         Ok(folded)
     }
 
+    /// Refuses a stack too many, and a count that has no room beside the one that is there.
     fn add(&mut self, stack: &str, count: u64) -> Result<(), ()> {
         if let Some(own) = self.0.get_mut(stack) {
-            *own = own.saturating_add(count);
+            *own = own.checked_add(count).ok_or(())?;
             return Ok(());
         }
         if self.0.len() >= MAX_STACKS {
@@ -94,7 +99,8 @@ impl Folded {
         Ok(())
     }
 
-    /// Adds all stacks of `other`; says how often the stacks were seen that had no place any more ([`MAX_STACKS`]).
+    /// Adds all stacks of `other`; says how often the stacks were seen that had no place any more ([`MAX_STACKS`], or a
+    /// counter that is full).
     pub fn merge(&mut self, other: &Self) -> u64 {
         let mut left_out: u64 = 0;
         for (stack, count) in &other.0 {
@@ -156,6 +162,9 @@ mod tests {
             (" 3", 1),
             ("a -1", 1),
             ("a 1.5", 1),
+            ("a 18446744073709551616", 1),
+            ("a 18446744073709551615\na 1\n", 2),
+            ("a 18446744073709551615\nb 1\n", 2),
         ] {
             assert_eq!(Folded::parse(text).unwrap_err().line, line, "{text}");
         }

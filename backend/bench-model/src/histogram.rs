@@ -11,8 +11,13 @@ const BINS: u8 = 65;
 ///
 /// On the wire an object of bin to count, without empty bins: `{"13": 4}` is four values in 4096..=8191.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "BTreeMap<u8, u64>", into = "BTreeMap<u8, u64>")]
+#[serde(try_from = "Bins", into = "BTreeMap<u8, u64>")]
 pub struct Log2Histogram(BTreeMap<u8, u64>);
+
+/// The object as it was read.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Bins(#[serde(deserialize_with = "crate::text::each_once")] BTreeMap<u8, u64>);
 
 /// A bin that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,10 +27,10 @@ pub struct NoSuchBin {
     pub found: u8,
 }
 
-impl TryFrom<BTreeMap<u8, u64>> for Log2Histogram {
+impl TryFrom<Bins> for Log2Histogram {
     type Error = NoSuchBin;
 
-    fn try_from(mut bins: BTreeMap<u8, u64>) -> Result<Self, NoSuchBin> {
+    fn try_from(Bins(mut bins): Bins) -> Result<Self, NoSuchBin> {
         if let Some((&found, _)) = bins.range(BINS..).next() {
             return Err(NoSuchBin { found });
         }

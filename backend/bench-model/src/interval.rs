@@ -12,6 +12,9 @@ pub const MAX_RESAMPLED: usize = 10_000;
 /// Most pairs of resamples: the ends do not move any more, and a file of a stranger cannot ask for hours.
 pub const MAX_PAIRS: u32 = 10_000;
 
+/// What is expected where there are more than [`MAX_RESAMPLED`].
+pub(crate) const TOO_MANY_RESAMPLED: &str = "at most 10000 samples a side for the bootstrap";
+
 /// How the ends of an interval are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,6 +31,16 @@ pub enum IntervalMethod {
         /// Pairs of resamples, each giving two ratios; 1 to [`MAX_PAIRS`].
         pairs: u32,
     },
+}
+
+impl IntervalMethod {
+    /// Values that are drawn for the interval of one cell.
+    pub(crate) fn drawn(self, before: usize, after: usize) -> u64 {
+        match self {
+            Self::HodgesLehmann => 0,
+            Self::Bootstrap { pairs, .. } => (2 * (before + after) as u64).saturating_mul(pairs.into()),
+        }
+    }
 }
 
 /// The ratio after / before and the interval around it, as natural logarithms.
@@ -103,7 +116,7 @@ pub fn ratio_of_medians(
         IntervalMethod::Bootstrap { seed, pairs } => {
             if before.len().max(after.len()) > MAX_RESAMPLED {
                 return Err(RankError::Value {
-                    expected: "at most 10000 samples a side for the bootstrap",
+                    expected: TOO_MANY_RESAMPLED,
                 });
             }
             let (ln_low, ln_high) = percentiles(before, after, confidence, seed, pairs.clamp(1, MAX_PAIRS));

@@ -16,6 +16,9 @@ use crate::verdict::Rules;
 /// Most rows, scenarios or metrics of a matrix.
 pub const MAX_ENTRIES: usize = 4096;
 
+/// Most cells of a matrix: more than any sweep that a person reads, and what a page can be made of.
+pub const MAX_CELLS: usize = 65_536;
+
 /// Longest name or value, in bytes.
 pub const MAX_NAME: usize = 400;
 
@@ -45,7 +48,7 @@ pub struct Matrix {
     /// The swept parameter, such as `concurrency`.
     pub knob: String,
     /// Parameters that stay the same.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::text::each_once")]
     pub parameters: BTreeMap<String, String>,
     /// Hardware and data, each with the sentence that the legend prints.
     pub scenarios: Vec<Scenario>,
@@ -106,7 +109,7 @@ pub struct Version {
     #[serde(default)]
     pub machine_class: String,
     /// Facts about machine, kernel and tools, for the difference of the environments.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::text::each_once")]
     pub environment: BTreeMap<String, String>,
 }
 
@@ -283,6 +286,14 @@ impl Matrix {
     pub(crate) fn validate_frame(&self) -> Result<(), MatrixError> {
         check_name("workload", &self.workload)?;
         check_name("knob", &self.knob)?;
+        let cells = self.rows.iter().map(|row| row.cells.len()).sum();
+        if cells > MAX_CELLS {
+            return Err(MatrixError::Number {
+                what: "cells in the matrix",
+                found: cells,
+                expected: "at most 65536",
+            });
+        }
         for (number, what) in [
             (self.scenarios.len(), "scenarios"),
             (self.metrics.len(), "metrics"),
@@ -423,13 +434,16 @@ impl Matrix {
 
     /// Cells that get a verdict: the family of Holm's correction, and what [`crate::verdict::default_runs`] wants.
     pub fn judged_cells(&self) -> usize {
+        let judged: BTreeSet<&str> = self
+            .metrics
+            .iter()
+            .filter(|metric| self.is_judged(metric))
+            .map(|metric| metric.name.as_str())
+            .collect();
         self.rows
             .iter()
             .flat_map(|row| &row.cells)
-            .filter(|cell| {
-                self.metric(&cell.metric)
-                    .is_some_and(|metric| self.is_judged(metric))
-            })
+            .filter(|cell| judged.contains(cell.metric.as_str()))
             .count()
     }
 

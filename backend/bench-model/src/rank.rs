@@ -6,12 +6,15 @@
 //! |---|---|---|
 //! | `u_counts` | how many orders give each U, exactly | Mann & Whitney 1947; Gaussian binomials |
 //! | `mann_whitney` | two-sided p | `scipy.stats.mannwhitneyu`; Lehmann, *Nonparametrics* |
+//! | `cost` | what a test and its interval cost | |
 //! | `shift` | median of all differences with its interval | Hodges & Lehmann 1963; Hollander & Wolfe §4 |
 
+mod cost;
 mod mann_whitney;
 mod shift;
 mod u_counts;
 
+pub(crate) use cost::steps;
 pub use mann_whitney::{MannWhitney, Method, Used, mann_whitney, smallest_p};
 pub use shift::{Shift, ratio, shift};
 

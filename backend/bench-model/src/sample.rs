@@ -237,6 +237,11 @@ impl Samples {
         self.sides.iter().copied().zip(self.values.iter().copied())
     }
 
+    /// Number of samples of one side.
+    pub fn count(&self, side: Side) -> usize {
+        self.sides.iter().filter(|of| **of == side).count()
+    }
+
     /// The values of one side in measured order.
     pub fn side(&self, side: Side) -> Vec<f64> {
         self.iter()

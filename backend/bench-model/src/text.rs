@@ -1,5 +1,13 @@
 //! What texts share: quoting a stranger's input in errors, numbers for people, serde through text.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+
 /// At most this many characters of a stranger's text are repeated in an error.
 const QUOTE_MAX: usize = 80;
 
@@ -17,6 +25,40 @@ pub(crate) fn quote(text: &str) -> String {
         out.push('…');
     }
     out
+}
+
+/// Reads a map in which every name stands once: of two values nobody can tell which is meant.
+pub(crate) fn each_once<'de, D, K, V>(reader: D) -> Result<BTreeMap<K, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    K: Deserialize<'de> + Ord + ToString,
+    V: Deserialize<'de>,
+{
+    struct Map<K, V>(PhantomData<(K, V)>);
+
+    impl<'de, K: Deserialize<'de> + Ord + ToString, V: Deserialize<'de>> Visitor<'de> for Map<K, V> {
+        type Value = BTreeMap<K, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+            let mut map = BTreeMap::new();
+            while let Some((name, value)) = access.next_entry::<K, V>()? {
+                match map.entry(name) {
+                    Entry::Vacant(free) => free.insert(value),
+                    Entry::Occupied(taken) => {
+                        let text = format!("duplicate field `{}`", quote(&taken.key().to_string()));
+                        return Err(A::Error::custom(text));
+                    }
+                };
+            }
+            Ok(map)
+        }
+    }
+
+    reader.deserialize_map(Map(PhantomData))
 }
 
 /// `value` with at most `digits` significant digits, without an exponent, without trailing zeros behind the point.

@@ -110,3 +110,20 @@ fn the_digest_is_that_of_the_content() {
     assert_ne!(matrix.digest(), matrix.clone().swapped().digest());
     assert_eq!(matrix.clone().swapped().swapped(), matrix);
 }
+
+#[test]
+fn a_name_of_a_map_stands_once() {
+    let text = serde_json::to_string(&restore()).unwrap();
+    for (map, first) in [("parameters", "\"seed\":\"7\""), ("environment", "\"cpu\":\"x\"")] {
+        let at = text.find(&format!("\"{map}\":{{")).unwrap() + map.len() + 4;
+        let comma = if text[at..].starts_with('}') { "" } else { "," };
+        let with = |fields: &str| format!("{}{fields}{comma}{}", &text[..at], &text[at..]);
+        let (once, twice) = (with("\"a\":\"1\""), with(&format!("{first},{first}")));
+        assert!(serde_json::from_str::<Matrix>(&once).is_ok(), "{once}");
+        let error = serde_json::from_str::<Matrix>(&twice).unwrap_err().to_string();
+        assert!(error.contains("duplicate field `"), "{error}");
+    }
+    let bins = r#"{"3":1,"3":2}"#;
+    let error = serde_json::from_str::<fleethold_bench_model::histogram::Log2Histogram>(bins).unwrap_err();
+    assert!(error.to_string().contains("duplicate field `3`"), "{error}");
+}

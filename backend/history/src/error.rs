@@ -1,7 +1,10 @@
 //! Errors of reading the history, and of keeping benchmark runs.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use fleethold_bench_model::comparison::ComparisonError;
+use fleethold_bench_model::import::ImportError;
 use time::OffsetDateTime;
 
 /// Why the history could not be read, or a benchmark run not kept.
@@ -59,15 +62,18 @@ pub enum HistoryError {
     #[error("{field} is {found}: expected {expected}")]
     Refused {
         /// Which field.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// What stood there, shortened.
         found: String,
         /// What is allowed.
-        expected: &'static str,
+        expected: Cow<'static, str>,
     },
-    /// A matrix that is none.
+    /// The same in a file, which it names.
     #[error(transparent)]
-    Matrix(#[from] fleethold_bench_model::matrix::MatrixError),
+    Import(#[from] ImportError),
+    /// A matrix that is none, or that cannot be judged.
+    #[error(transparent)]
+    Matrix(#[from] ComparisonError),
     /// A file of the outbox.
     #[error("cannot {action} {}: {source}", path.display())]
     Outbox {
@@ -89,6 +95,26 @@ pub enum HistoryError {
 }
 
 impl HistoryError {
+    /// What makes no sense and was not stored.
+    pub(crate) fn refused<F, S, E>(field: F, found: S, expected: E) -> Self
+    where
+        F: Into<Cow<'static, str>>,
+        S: Into<String>,
+        E: Into<Cow<'static, str>>,
+    {
+        Self::Refused {
+            field: field.into(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// Whether it says that what was to be stored makes no sense, now and whenever it comes again.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Import(_) | Self::Matrix(_))
+    }
+
     /// Whether it says something about the database or the way to it, not about what was asked: the next question
     /// would fail, too.
     #[must_use]

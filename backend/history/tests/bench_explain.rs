@@ -63,9 +63,9 @@ const STATEMENTS: [Statement; 7] = [
         arguments: "42, NULL, NULL, 2000",
     },
     Statement {
-        what: "The noise of the series of a run: at most 100 points of each, from the index",
+        what: "The noise of the series of a run: at most 400 points of each are looked at, from the index",
         part: "SELECT wanted.id AS \"series!\"",
-        arguments: "'SERIES', '2026-02-02', 'RUN', 100",
+        arguments: "'SERIES', '2026-02-02', 'RUN', 100, 400",
     },
     Statement {
         what: "The series of a run's cells",

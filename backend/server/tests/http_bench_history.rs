@@ -416,6 +416,7 @@ async fn a_run_measured_without_a_database_arrives_when_there_is_one() {
     api.problem(reply, StatusCode::SERVICE_UNAVAILABLE, "database-away")
         .await;
     let reply = upload(&api, "name=a.json", &hyperfine("0.1")).await;
+    assert_eq!(reply.headers()["retry-after"], "2");
     api.problem(reply, StatusCode::SERVICE_UNAVAILABLE, "database-away")
         .await;
     // The end of the server interrupts it; what it has is on disk.

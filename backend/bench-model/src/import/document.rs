@@ -27,7 +27,7 @@ pub(super) enum Value<'a> {
     Number(Number),
     Text(Cow<'a, str>),
     List(Vec<Value<'a>>),
-    /// Sorted by name; of a name that stands twice the last value.
+    /// Sorted by name; every name stands once.
     Object(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
@@ -87,14 +87,17 @@ pub(super) fn parse<'a>(
     text: &'a str,
     line: Option<usize>,
 ) -> Result<Value<'a>, ImportError> {
-    let seen = Cell::new(0);
+    let seen = Seen::default();
     let mut reader = serde_json::Deserializer::from_str(text);
     let read = Reader(&seen)
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value));
     read.map_err(|error| {
         let place = Place::Line(line.unwrap_or(error.line()));
-        if seen.get() > MAX_VALUES {
+        if let Some(name) = seen.twice.take() {
+            return source.error(place, "every field of an object once", &format!("{name} twice"));
+        }
+        if seen.values.get() > MAX_VALUES {
             let expected = format!("at most {MAX_VALUES} values in a JSON document");
             return source.error(place, expected, "more");
         }
@@ -107,16 +110,25 @@ pub(super) fn parse<'a>(
     })
 }
 
+/// What was seen on the way.
+#[derive(Default)]
+struct Seen {
+    values: Cell<usize>,
+    /// The name of a field that stands twice: nobody can tell which of the two is meant.
+    twice: Cell<Option<String>>,
+}
+
 /// Reads a value and counts it.
 #[derive(Clone, Copy)]
-struct Reader<'c>(&'c Cell<usize>);
+struct Reader<'c>(&'c Seen);
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
     type Value = Value<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'de>, D::Error> {
-        self.0.set(self.0.get() + 1);
-        if self.0.get() > MAX_VALUES {
+        let values = &self.0.values;
+        values.set(values.get() + 1);
+        if values.get() > MAX_VALUES {
             return Err(D::Error::custom("too many values"));
         }
         deserializer.deserialize_any(self)
@@ -168,14 +180,16 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value<'de>, A::Error> {
-        let mut fields = Vec::new();
+        let mut fields: Vec<(Cow<'de, str>, Value<'de>)> = Vec::new();
         while let Some(name) = access.next_key_seed(Name)? {
             fields.push((name, access.next_value_seed(self)?));
         }
-        // The last of equal names comes first, and stays.
-        fields.reverse();
-        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-        fields.dedup_by(|(later, _), (first, _)| later == first);
+        fields.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let mut pairs = fields.iter().zip(fields.iter().skip(1));
+        if let Some(((name, _), _)) = pairs.find(|((one, _), (next, _))| one == next) {
+            self.0.twice.set(Some(name.clone().into_owned()));
+            return Err(A::Error::custom("a field twice"));
+        }
         fields.shrink_to_fit();
         Ok(Value::Object(fields))
     }
@@ -220,7 +234,6 @@ mod tests {
     fn a_document_is_what_serde_json_reads() {
         for text in [
             r#"{"b":[1,2.5,-3,1e300,18446744073709551615],"a":{"x":null,"y":true,"z":"\u00e4\n\""},"b2":[],"c":{}}"#,
-            r#"{"a":1,"b":2,"a":3}"#,
             "[[[]],{}]",
             "\"text\"",
         ] {
@@ -234,6 +247,18 @@ mod tests {
         for text in ["", "{", "[1,]", "{} {}", "{\"a\" 1}", "nul"] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_field_that_stands_twice_is_refused() {
+        for text in ["{\"a\":1,\n\"b\":2,\"a\":3}\n", "[{\"a\":{},\n\"\\u0061\":{}}]\n"] {
+            let error = read(text).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "import file.json, line 2: expected every field of an object once, found `a twice`"
+            );
+        }
+        assert!(read(r#"[{"a":1},{"a":2}]"#).is_ok());
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use serde::Deserialize;
 
+use crate::comparison;
 use crate::export::{
     CSV_COLUMNS, CSV_MAGIC, GO_MAGIC, JSON_FORMAT, JSON_VERSION, benchmark_name, unit_token,
 };
 use crate::matrix::{Cell, Matrix};
 use crate::sample::{MAX_SAMPLES, Side};
+use crate::text::quote;
 
 use super::{Content, Found, ImportError, Place, Source};
 
@@ -67,12 +69,12 @@ pub(super) fn json(found: &mut Found<'_>) -> Result<Content, ImportError> {
 }
 
 fn whole(source: &Source<'_>, matrix: Matrix) -> Result<Content, ImportError> {
-    matrix.validate().map_err(|error| {
-        source.error(
-            Place::Field("run".to_owned()),
-            "a matrix that makes sense",
-            &error.to_string(),
-        )
+    // What is taken can be judged: nothing is kept that nobody could look at.
+    comparison::check(&matrix).map_err(|error| ImportError {
+        file: quote(source.name),
+        place: Place::Field("run".to_owned()),
+        expected: "a matrix that can be judged".to_owned(),
+        found: error.to_string(),
     })?;
     Ok(Content::Matrix(Box::new(matrix)))
 }

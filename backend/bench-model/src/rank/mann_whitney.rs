@@ -6,7 +6,7 @@ use super::RankError;
 use super::u_counts::{EXACT_SMALL, UCounts, is_exact};
 
 /// Largest sample on either side for the exact distribution with ties.
-const EXACT_TIES: usize = 25;
+pub(crate) const EXACT_TIES: usize = 25;
 
 /// How to find p.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -126,7 +126,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64], method: Method) -> Result<Man
 
 fn exact_p(n: usize, m: usize, u: f64) -> f64 {
     let smaller = u.min(n as f64 * m as f64 - u);
-    UCounts::new(n, m).map_or(1.0, |counts| (2.0 * counts.at_most(smaller as usize)).min(1.0))
+    UCounts::shared(n, m).map_or(1.0, |counts| (2.0 * counts.at_most(smaller as usize)).min(1.0))
 }
 
 /// Twice the smaller tail of the rank sum over all ways to choose `n` of the values: ties keep their mean ranks.
@@ -138,18 +138,33 @@ fn exact_ties_p(ranks: &Ranks, n: usize, total: usize) -> f64 {
     if let Some(none) = ways.first_mut().and_then(|row| row.first_mut()) {
         *none = 1.0;
     }
+    // Beyond `ends[k]` no sum of k of the values so far lies: there is nothing to add.
+    let mut ends = vec![0; n + 1];
+    if let Some(none) = ends.first_mut() {
+        *none = 1;
+    }
     let mut before = 0;
     for (_, len) in &ranks.groups {
         let doubled_rank = 2 * before + len + 1;
         before += len;
-        let old = ways.clone();
-        let mut choose = 1.0;
-        for take in 1..=(*len).min(n) {
-            choose *= (len - take + 1) as f64 / take as f64;
-            let add = take * doubled_rank;
-            for (row, source) in ways.iter_mut().skip(take).zip(&old) {
+        // From the largest number of values down: what is read is of the groups before this one.
+        for k in (1..=n.min(before)).rev() {
+            let (fewer, from_here) = ways.split_at_mut(k);
+            let (known, end) = ends.split_at_mut(k);
+            let (Some(row), Some(end)) = (from_here.first_mut(), end.first_mut()) else {
+                continue;
+            };
+            let mut choose = 1.0;
+            for take in 1..=(*len).min(k) {
+                choose *= (len - take + 1) as f64 / take as f64;
+                let add = take * doubled_rank;
+                let used = known.get(k - take).copied().unwrap_or(0);
+                let source = fewer.get(k - take).into_iter().flatten().take(used);
                 for (slot, from) in row.iter_mut().skip(add).zip(source) {
                     *slot += choose * from;
+                }
+                if used > 0 {
+                    *end = (*end).max(used + add);
                 }
             }
         }

@@ -152,7 +152,7 @@ impl Differences {
     /// The rank of the difference at the lower end of an interval that misses at most `alpha`, and its confidence.
     fn rank_of_interval(&self, alpha: f64) -> (u128, f64) {
         let (n, m) = (self.before.len(), self.after.len());
-        if let Some(counts) = UCounts::new(n, m) {
+        if let Some(counts) = UCounts::shared(n, m) {
             let rank = (0..n * m / 2)
                 .take_while(|u| 2.0 * counts.at_most(*u) <= alpha)
                 .count()

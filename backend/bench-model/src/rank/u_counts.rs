@@ -1,5 +1,8 @@
 //! How many of the C(n + m, n) orders of two samples without ties give each value of U.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 /// The exact distribution of U for samples of `n` and `m` without ties.
 pub(crate) struct UCounts {
     /// `below[u]`: how many orders give at most `u`.
@@ -17,7 +20,31 @@ pub(crate) fn is_exact(n: usize, m: usize) -> bool {
     large <= EXACT_BOTH || small <= EXACT_SMALL && large <= EXACT_LARGE
 }
 
+/// Counts with the smaller and the larger size that they are of.
+type OfSizes = ((usize, usize), Rc<UCounts>);
+
+thread_local! {
+    /// The counts that this thread asked for last: two megabytes at most.
+    static LAST: RefCell<Option<OfSizes>> = const { RefCell::new(None) };
+}
+
 impl UCounts {
+    /// As [`Self::new`]. The counts of the sizes that were asked for last are made once: a test and its interval want
+    /// the same, and a matrix asks for cells of one size one after the other.
+    pub(crate) fn shared(n: usize, m: usize) -> Option<Rc<Self>> {
+        let sizes = (n.min(m), n.max(m));
+        LAST.with_borrow_mut(|last| {
+            if let Some((of, counts)) = last
+                && *of == sizes
+            {
+                return Some(Rc::clone(counts));
+            }
+            let counts = Rc::new(Self::new(n, m)?);
+            *last = Some((sizes, Rc::clone(&counts)));
+            Some(counts)
+        })
+    }
+
     /// `None` where the counts would not be exact.
     pub(crate) fn new(n: usize, m: usize) -> Option<Self> {
         if !is_exact(n, m) {

@@ -11,7 +11,7 @@
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::new_run::check_text;
+use super::check::check_text;
 use super::run::stored_word;
 use crate::database::Database;
 use crate::error::HistoryError;
@@ -177,11 +177,11 @@ impl Database {
         check_text("reason", reason, MAX_REASON)?;
         check_text("user", by, MAX_REASON)?;
         if matches!(state, AlertState::Confirmed | AlertState::Gone) {
-            return Err(HistoryError::Refused {
-                field: "state",
-                found: state.as_str().to_owned(),
-                expected: "acknowledged, muted or open: the others are for runs to decide",
-            });
+            return Err(HistoryError::refused(
+                "state",
+                state.as_str(),
+                "acknowledged, muted or open: the others are for runs to decide",
+            ));
         }
         let pool = self.pool()?;
         let query = sqlx::query_as!(

@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::new_run::check_text;
+use super::check::check_text;
 use super::run::stored_word;
 use crate::database::Database;
 use crate::error::HistoryError;
@@ -87,11 +87,7 @@ impl Database {
     pub async fn annotate(&self, new: &NewAnnotation) -> Result<Option<BenchAnnotation>, HistoryError> {
         check_text("reason", &new.reason, MAX_REASON)?;
         check_text("author", &new.author, MAX_REASON)?;
-        let refused = |field, found: &str, expected| HistoryError::Refused {
-            field,
-            found: found.to_owned(),
-            expected,
-        };
+        let refused = HistoryError::refused::<&'static str, &str, &'static str>;
         if new.reason.trim().is_empty() {
             return Err(refused("reason", "empty", "why"));
         }

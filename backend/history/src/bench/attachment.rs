@@ -1,10 +1,16 @@
 //! Files kept with a run: flame graphs, counters, logs, the imported original. Compressed, and bounded.
 
+use std::sync::Arc;
+
+use fleethold_bench_model::flame::Folded;
+use fleethold_bench_model::import::{Format, import};
 use fleethold_bench_model::sample::Side;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::new_run::{check_text, hex_sha256};
+use super::check::check_text;
+use super::new_run::{MEASURED, hex_sha256};
+use super::piecewise::AttachmentReader;
 use super::run::stored_word;
 use super::store::{BULK_LIMIT, blocking};
 use crate::database::Database;
@@ -14,6 +20,8 @@ use crate::error::HistoryError;
 pub const MAX_ATTACHMENT_BYTES: usize = 128 << 20;
 /// Most files of one run.
 const MAX_ATTACHMENTS: i64 = 64;
+/// Longest name of a file, in bytes.
+const MAX_ATTACHMENT_NAME: usize = 400;
 const ZSTD_LEVEL: i32 = 6;
 
 /// What a file is.
@@ -64,17 +72,65 @@ pub struct NewAttachment {
 }
 
 impl NewAttachment {
+    /// Whether it is what it is said to be. Takes the processor for a while.
     pub(super) fn check(&self) -> Result<(), HistoryError> {
-        check_text("attachment name", &self.name, 400)?;
+        check_text("attachment name", &self.name, MAX_ATTACHMENT_NAME)?;
+        let field = || format!("attachment `{}`", self.name);
         if self.bytes.len() > MAX_ATTACHMENT_BYTES {
-            return Err(HistoryError::Refused {
-                field: "attachment",
-                found: format!("{} bytes", self.bytes.len()),
-                expected: "at most 134217728 bytes",
-            });
+            let found = format!("{} bytes", self.bytes.len());
+            let expected = format!("at most {MAX_ATTACHMENT_BYTES} bytes");
+            return Err(HistoryError::refused(field(), found, expected));
+        }
+        match self.kind {
+            AttachmentKind::FlameGraph => {
+                let refused = |place: String, found: String, expected: String| {
+                    HistoryError::refused(format!("{}{place}", field()), found, expected)
+                };
+                let text = std::str::from_utf8(&self.bytes)
+                    .map_err(|error| refused(String::new(), error.to_string(), "UTF-8 text".to_owned()))?;
+                // One without stacks is no mistake: nothing was running when it was looked at.
+                Folded::parse(text).map_err(|error| {
+                    refused(format!(", line {}", error.line), error.found, error.expected)
+                })?;
+            }
+            AttachmentKind::PerfStat => {
+                import(&self.name, &self.bytes, Some(Format::PerfStat))?;
+            }
+            AttachmentKind::Log => {
+                if let Err(error) = std::str::from_utf8(&self.bytes) {
+                    return Err(HistoryError::refused(field(), error.to_string(), "UTF-8 text"));
+                }
+            }
+            // It was read when it was imported; nothing else brings one.
+            AttachmentKind::Original => {}
         }
         Ok(())
     }
+}
+
+/// Checks the files that a run of `source` brings.
+pub(super) fn check_all(source: &str, files: &[NewAttachment]) -> Result<(), HistoryError> {
+    let count = i64::try_from(files.len()).unwrap_or(i64::MAX);
+    if count > MAX_ATTACHMENTS {
+        return Err(too_many(count));
+    }
+    for file in files {
+        if file.kind == AttachmentKind::Original && source == MEASURED {
+            let field = format!("attachment `{}`", file.name);
+            return Err(HistoryError::refused(
+                field,
+                "original",
+                "an original of an import only",
+            ));
+        }
+        file.check()?;
+    }
+    Ok(())
+}
+
+fn too_many(count: i64) -> HistoryError {
+    let expected = format!("at most {MAX_ATTACHMENTS}");
+    HistoryError::refused("attachments of the run", count.to_string(), expected)
 }
 
 /// A file that is kept.
@@ -158,7 +214,12 @@ impl Database {
         run: Uuid,
         file: NewAttachment,
     ) -> Result<Option<BenchAttachment>, HistoryError> {
-        file.check()?;
+        if file.kind == AttachmentKind::Original {
+            let field = format!("attachment `{}`", file.name);
+            let expected = "flame-graph, perf-stat or log: an original comes with its import";
+            return Err(HistoryError::refused(field, file.kind.as_str(), expected));
+        }
+        let file = blocking("check an attachment", move || file.check().map(|()| file)).await??;
         let pool = self.pool()?;
         let query = sqlx::query!(
             r#"SELECT (SELECT count(*) FROM bench_attachment WHERE run = $1) AS "files!" FROM bench_run WHERE id = $1"#,
@@ -168,11 +229,7 @@ impl Database {
             return Ok(None);
         };
         if found.files >= MAX_ATTACHMENTS {
-            return Err(HistoryError::Refused {
-                field: "attachments of the run",
-                found: found.files.to_string(),
-                expected: "at most 64",
-            });
+            return Err(too_many(found.files));
         }
         let packed = blocking("compress an attachment", move || PackedAttachment::pack(&file)).await??;
         let store = async {
@@ -202,21 +259,25 @@ impl Database {
         records.into_iter().map(AttachmentRecord::read).collect()
     }
 
-    /// A file with its bytes as they came.
+    /// A file, to be read piece by piece. `None`: no such file.
     ///
     /// # Errors
-    /// [`HistoryError::Row`] when what is stored does not give the bytes that were kept.
-    pub async fn attachment(&self, id: Uuid) -> Result<Option<(BenchAttachment, Vec<u8>)>, HistoryError> {
+    /// [`HistoryError`]
+    pub async fn open_attachment(
+        self: &Arc<Self>,
+        id: Uuid,
+    ) -> Result<Option<AttachmentReader>, HistoryError> {
         let pool = self.pool()?;
         let query = sqlx::query!(
-            "SELECT id, run, kind, side, name, size, sha256, zstd FROM bench_attachment WHERE id = $1",
+            r#"SELECT id, run, kind, side, name, size, sha256, octet_length(zstd) AS "stored!"
+               FROM bench_attachment WHERE id = $1"#,
             id
         );
-        let read = query.fetch_optional(&pool);
-        let Some(record) = self.bounded_by(BULK_LIMIT, "read an attachment", read).await? else {
-            return Ok(None);
-        };
-        let zstd = record.zstd;
+        let found = self
+            .bounded("look up an attachment", query.fetch_optional(&pool))
+            .await?;
+        let Some(record) = found else { return Ok(None) };
+        let stored = record.stored;
         let file = AttachmentRecord {
             id: record.id,
             run: record.run,
@@ -227,27 +288,25 @@ impl Database {
             sha256: record.sha256,
         }
         .read()?;
-        let damaged = |found: String| HistoryError::Row {
-            table: "bench_attachment",
-            id: id.to_string(),
-            field: "zstd",
-            found,
-            expected: "the bytes that were kept",
+        AttachmentReader::new(Arc::clone(self), file, stored).map(Some)
+    }
+
+    /// A file with its bytes as they came, at most [`MAX_ATTACHMENT_BYTES`].
+    ///
+    /// # Errors
+    /// [`HistoryError::Row`] when what is stored does not give the bytes that were kept.
+    pub async fn attachment(
+        self: &Arc<Self>,
+        id: Uuid,
+    ) -> Result<Option<(BenchAttachment, Vec<u8>)>, HistoryError> {
+        let Some(mut reader) = self.open_attachment(id).await? else {
+            return Ok(None);
         };
-        let size = usize::try_from(file.size)
-            .ok()
-            .filter(|size| *size <= MAX_ATTACHMENT_BYTES)
-            .ok_or_else(|| damaged(format!("{} bytes", file.size)))?;
-        let bytes = blocking("decompress an attachment", move || {
-            let bytes = zstd::bulk::decompress(&zstd, size).map_err(|error| error.to_string())?;
-            Ok((hex_sha256(&bytes), bytes))
-        })
-        .await?;
-        let (sha256, bytes) = bytes.map_err(damaged)?;
-        if sha256 != file.sha256 {
-            return Err(damaged(format!("SHA-256 {sha256}")));
+        let mut bytes = Vec::new();
+        while let Some(piece) = reader.next().await? {
+            bytes.extend_from_slice(&piece);
         }
-        Ok(Some((file, bytes)))
+        Ok(Some((reader.file().clone(), bytes)))
     }
 }
 

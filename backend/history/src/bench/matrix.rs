@@ -13,12 +13,14 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::run::{stored_json, stored_value, stored_word};
-use super::store::BULK_LIMIT;
+use super::store::{BULK_LIMIT, blocking};
 use crate::database::Database;
 use crate::error::HistoryError;
 
 /// Points of a series' history that its noise is estimated from: the newest ones.
 const NOISE_POINTS: i64 = 100;
+/// Points that are looked at for them, whether they count or not: where nothing counts the whole history is not read.
+const NOISE_LOOKED_AT: i64 = 400;
 
 /// The numbers of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,8 +95,11 @@ impl Database {
         let medians = self
             .bounded("read noise", earlier_medians(&pool, &ids, at, id))
             .await?;
-        fill_noise(&mut matrix, &cells, &medians);
-        Ok(Some(*matrix))
+        blocking("fill in noise", move || {
+            fill_noise(&mut matrix, &cells, &medians);
+            Ok(Some(*matrix))
+        })
+        .await?
     }
 
     /// The numbers of a run exactly as they were stored. `None`: no such run.
@@ -115,8 +120,9 @@ impl Database {
         }
         Ok(Some(match (run.content.as_str(), run.frame) {
             ("matrix", Some(frame)) => {
-                let frame: Matrix = stored_json("bench_run", &id.to_string(), "frame", &frame)?;
-                BenchContent::Matrix(Box::new(self.filled(&pool, id, frame).await?))
+                let read = move || stored_json("bench_run", &id.to_string(), "frame", &frame);
+                let frame: Matrix = blocking("read a run", read).await??;
+                BenchContent::Matrix(self.filled(&pool, id, frame).await?)
             }
             ("series", _) => BenchContent::Series(self.imported_series(&pool, id).await?),
             ("stacks", _) => BenchContent::Stacks,
@@ -124,45 +130,10 @@ impl Database {
         }))
     }
 
-    async fn filled(&self, pool: &PgPool, id: Uuid, mut matrix: Matrix) -> Result<Matrix, HistoryError> {
+    async fn filled(&self, pool: &PgPool, id: Uuid, frame: Matrix) -> Result<Box<Matrix>, HistoryError> {
         let cells = self.cells_of(pool, id).await?;
-        let mut numbers = self.numbers(pool, id, cells.values().copied().collect()).await?;
-        let mut side_of = |ordinal: i32| {
-            cells
-                .get(&ordinal)
-                .and_then(|series| numbers.remove(series))
-                .unwrap_or_default()
-        };
-        let slots = matrix.rows.iter_mut().flat_map(|row| &mut row.cells);
-        for (number, cell) in slots.enumerate() {
-            let sides = Side::BOTH.map(|side| side_of(ordinal(number, side)));
-            let before_and_after = sides.map(|side| side.into_iter().peekable());
-            let [mut before, mut after] = before_and_after;
-            loop {
-                let first = match (before.peek(), after.peek()) {
-                    (Some(b), Some(a)) => b.0 < a.0,
-                    (Some(_), None) => true,
-                    (None, Some(_)) => false,
-                    (None, None) => break,
-                };
-                let (side, next) = if first {
-                    (Side::Before, before.next())
-                } else {
-                    (Side::After, after.next())
-                };
-                let Some((position, value)) = next else { break };
-                cell.samples
-                    .push(side, value)
-                    .map_err(|error| HistoryError::Row {
-                        table: "bench_sample",
-                        id: format!("{id} at {position}"),
-                        field: "value",
-                        found: error.to_string(),
-                        expected: "a measurement",
-                    })?;
-            }
-        }
-        Ok(matrix)
+        let numbers = self.numbers(pool, id, cells.values().copied().collect()).await?;
+        blocking("put a run together", move || fill(id, frame, &cells, numbers)).await?
     }
 
     /// Series by ordinal.
@@ -181,9 +152,9 @@ impl Database {
         pool: &PgPool,
         id: Uuid,
         series: Vec<i64>,
-    ) -> Result<BTreeMap<i64, Vec<(i32, f64)>>, HistoryError> {
+    ) -> Result<Numbers, HistoryError> {
         let read = async {
-            let mut found: BTreeMap<i64, Vec<(i32, f64)>> = BTreeMap::new();
+            let mut found = Numbers::new();
             let mut rows = sqlx::query!(
                 "SELECT series, position, value FROM bench_sample WHERE run = $1 AND series = ANY($2)
                  ORDER BY series, position",
@@ -232,6 +203,54 @@ impl Database {
     }
 }
 
+/// The numbers of each series where they belong.
+fn fill(
+    id: Uuid,
+    mut matrix: Matrix,
+    cells: &BTreeMap<i32, i64>,
+    mut numbers: Numbers,
+) -> Result<Box<Matrix>, HistoryError> {
+    let mut side_of = |ordinal: i32| {
+        cells
+            .get(&ordinal)
+            .and_then(|series| numbers.remove(series))
+            .unwrap_or_default()
+    };
+    let slots = matrix.rows.iter_mut().flat_map(|row| &mut row.cells);
+    for (number, cell) in slots.enumerate() {
+        let sides = Side::BOTH.map(|side| side_of(ordinal(number, side)));
+        let before_and_after = sides.map(|side| side.into_iter().peekable());
+        let [mut before, mut after] = before_and_after;
+        loop {
+            let first = match (before.peek(), after.peek()) {
+                (Some(b), Some(a)) => b.0 < a.0,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            let (side, next) = if first {
+                (Side::Before, before.next())
+            } else {
+                (Side::After, after.next())
+            };
+            let Some((position, value)) = next else { break };
+            cell.samples
+                .push(side, value)
+                .map_err(|error| HistoryError::Row {
+                    table: "bench_sample",
+                    id: format!("{id} at {position}"),
+                    field: "value",
+                    found: error.to_string(),
+                    expected: "a measurement",
+                })?;
+        }
+    }
+    Ok(Box::new(matrix))
+}
+
+/// Positions and values by series, in measured order.
+pub(super) type Numbers = BTreeMap<i64, Vec<(i32, f64)>>;
+
 /// Medians of the newest runs of each series before a moment, oldest first; outliers, interrupted runs and, of times,
 /// those of a busy machine are left out.
 pub(super) async fn earlier_medians(
@@ -245,15 +264,19 @@ pub(super) async fn earlier_medians(
            FROM unnest($1::bigint[]) AS wanted (id)
            JOIN bench_series AS series ON series.id = wanted.id
            CROSS JOIN LATERAL (
-               SELECT median, measured_at, run FROM bench_summary
-               WHERE series = wanted.id AND (measured_at, run) < ($2, $3)
-                 AND EXISTS (
+               SELECT median, measured_at, run FROM (
+                   SELECT median, measured_at, run FROM bench_summary
+                   WHERE series = wanted.id AND (measured_at, run) < ($2, $3)
+                   ORDER BY measured_at DESC, run DESC
+                   LIMIT $5
+               ) AS newest
+               WHERE EXISTS (
                      SELECT FROM bench_run AS of
-                     WHERE of.id = bench_summary.run AND bench_counts(of.complete, of.load, of.quiet, series.unit)
+                     WHERE of.id = newest.run AND bench_counts(of.complete, of.load, of.quiet, series.unit)
                  )
                  AND NOT EXISTS (
                      SELECT FROM bench_annotation AS said
-                     WHERE said.series = wanted.id AND said.run = bench_summary.run
+                     WHERE said.series = wanted.id AND said.run = newest.run
                        AND said.kind = 'outlier' AND said.withdrawn_at IS NULL
                  )
                ORDER BY measured_at DESC, run DESC
@@ -263,7 +286,8 @@ pub(super) async fn earlier_medians(
         series,
         before,
         run,
-        NOISE_POINTS
+        NOISE_POINTS,
+        NOISE_LOOKED_AT
     )
     .fetch_all(connection)
     .await?;

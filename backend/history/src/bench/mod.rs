@@ -14,6 +14,7 @@
 mod alert;
 mod annotation;
 mod attachment;
+mod check;
 mod columns;
 mod copy;
 mod identity;
@@ -21,6 +22,7 @@ mod machine;
 mod matrix;
 mod new_run;
 pub mod outbox;
+mod piecewise;
 mod retention;
 mod run;
 mod series;
@@ -34,7 +36,8 @@ pub use attachment::{AttachmentKind, BenchAttachment, MAX_ATTACHMENT_BYTES, NewA
 pub use machine::{BenchMachine, BenchMachineRow};
 pub use matrix::BenchContent;
 pub use new_run::{BenchLoad, BenchMeta, NewBenchRun, NewContent, Revision, WorkloadFile};
+pub use piecewise::AttachmentReader;
 pub use retention::RolledUp;
 pub use run::{BenchRunFilter, BenchRunPage, BenchRunRow};
-pub use series::{BenchPoint, BenchSeries, CellSeries, SeriesFilter};
+pub use series::{BenchPoint, BenchSeries, CellSeries, MAX_SERIES, SeriesFilter};
 pub use store::Stored;

@@ -6,6 +6,7 @@ use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::import::{Content, Format, Imported, ImportedSeries};
 use fleethold_bench_model::matrix::{Matrix, Version};
 use fleethold_bench_model::sample::Side;
+use fleethold_bench_model::series::SeriesKey;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
@@ -14,12 +15,9 @@ use uuid::Uuid;
 
 use super::attachment::{AttachmentKind, NewAttachment};
 use super::machine::BenchMachine;
-use crate::error::HistoryError;
 
-/// Longest text of a field, in bytes; a workload file may be longer.
-const MAX_TEXT: usize = 4096;
-/// Longest workload file, in bytes.
-const MAX_WORKLOAD_TEXT: usize = 1 << 20;
+/// Where a run comes from that was measured, not imported.
+pub(super) const MEASURED: &str = "run";
 
 /// A state of the code; empty text where it is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -205,8 +203,8 @@ impl NewBenchRun {
         }
     }
 
-    /// An imported file with its original. A matrix of ours is the same run in whatever format it comes; any other
-    /// file is itself, byte by byte.
+    /// An imported file with its original. What a file says is what makes it the same thing: a matrix of ours in whatever
+    /// format it comes, any other file however its lines are broken. Takes the processor for a while.
     pub fn imported(
         id: Uuid,
         created_at: OffsetDateTime,
@@ -260,15 +258,17 @@ impl NewBenchRun {
             Content::Series(series) => {
                 meta.workload.name = common_workload(&series).unwrap_or_else(|| file.clone());
                 meta.samples = longest(series.iter().map(|series| series.values.len()));
-                (NewContent::Series(series), hex_sha256(&bytes))
+                let digest = digest_of(format, &meta.facts, &series);
+                (NewContent::Series(series), digest)
             }
             Content::Stacks(stacks) => {
+                let digest = hex_sha256(format!("{format}\n{stacks}").as_bytes());
                 meta.workload.name = file.clone();
                 meta.facts
                     .insert("stacks".to_owned(), Folded::len(&stacks).to_string());
                 meta.facts
                     .insert("stack_samples".to_owned(), stacks.total().to_string());
-                (NewContent::Stacks, hex_sha256(&bytes))
+                (NewContent::Stacks, digest)
             }
         };
         let kind = match format {
@@ -288,51 +288,6 @@ impl NewBenchRun {
                 bytes,
             }],
         }
-    }
-
-    /// Checks what the database would refuse, or what no query could work with.
-    pub(crate) fn check(&self) -> Result<(), HistoryError> {
-        let meta = &self.meta;
-        let workload = &meta.workload;
-        for (field, text) in [
-            ("source", &meta.source),
-            ("workload", &workload.name),
-            ("file_sha256", &workload.file_sha256),
-            ("data_sha256", &workload.data_sha256),
-            ("operator", &meta.operator),
-            ("reason", &meta.reason),
-            ("tool_version", &meta.tool_version),
-            ("digest", &self.digest),
-        ] {
-            check_text(field, text, MAX_TEXT)?;
-        }
-        check_text("workload text", &workload.text, MAX_WORKLOAD_TEXT)?;
-        for revision in [&meta.before, &meta.after].into_iter().flatten() {
-            for text in [&revision.repository, &revision.commit] {
-                check_text("revision", text, MAX_TEXT)?;
-            }
-        }
-        for fact in meta.machine.iter().flat_map(|machine| machine.facts.values()) {
-            check_text("fact of the machine", fact, MAX_TEXT)?;
-        }
-        match &self.content {
-            NewContent::Matrix(matrix) => matrix.validate()?,
-            NewContent::Series(list) => {
-                for series in list {
-                    let key = &series.key;
-                    let parameters = key.parameters.iter().flat_map(|(name, value)| [name, value]);
-                    for text in [&key.workload, &key.metric, &key.machine_class]
-                        .into_iter()
-                        .chain(parameters)
-                    {
-                        check_text("series", text, MAX_TEXT)?;
-                    }
-                    check_values(&series.values)?;
-                }
-            }
-            NewContent::Stacks => {}
-        }
-        self.attachments.iter().try_for_each(NewAttachment::check)
     }
 }
 
@@ -392,30 +347,37 @@ fn common_workload(series: &[ImportedSeries]) -> Option<String> {
 
 /// SHA-256 in lower-case hex.
 pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(Sha256::new_with_prefix(bytes))
 }
 
-pub(crate) fn check_text(field: &'static str, text: &str, max: usize) -> Result<(), HistoryError> {
-    if text.len() <= max && !text.contains('\0') {
-        return Ok(());
+/// SHA-256 over all that a file says, in lower-case hex: how its lines are broken does not matter.
+fn digest_of(format: Format, facts: &BTreeMap<String, String>, series: &[ImportedSeries]) -> String {
+    /// Hashes what is written to it: the text of a large file is never there as a whole.
+    struct Hashing<'h>(&'h mut Sha256);
+
+    impl std::io::Write for Hashing<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
-    Err(HistoryError::Refused {
-        field,
-        found: text.chars().take(60).flat_map(char::escape_debug).collect(),
-        expected: "text of at most 4096 bytes without NUL",
-    })
+
+    let numbers: Vec<(&SeriesKey, &[f64])> = series.iter().map(|of| (&of.key, &*of.values)).collect();
+    let mut hash = Sha256::new();
+    let pieces = std::io::BufWriter::new(Hashing(&mut hash));
+    let written = serde_json::to_writer(pieces, &(format.name(), facts, numbers));
+    debug_assert!(
+        written.is_ok(),
+        "names and numbers have a text, and hashing takes every byte"
+    );
+    hex(hash)
 }
 
-fn check_values(values: &[f64]) -> Result<(), HistoryError> {
-    match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-        None => Ok(()),
-        Some(found) => Err(HistoryError::Refused {
-            field: "sample",
-            found: found.to_string(),
-            expected: "a finite number of at least 0",
-        }),
-    }
+/// In lower-case hex.
+pub(super) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

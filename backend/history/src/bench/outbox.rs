@@ -80,11 +80,11 @@ pub fn put(dir: &Path, run: &NewBenchRun) -> Result<PathBuf, HistoryError> {
     sweep(dir)?;
     let waiting = waiting(dir)?.len();
     if waiting >= MAX_WAITING {
-        return Err(HistoryError::Refused {
-            field: "number of runs that wait for a database",
-            found: format!("{waiting} in {}", dir.display()),
-            expected: "fewer than 256: start the server, or name a database that takes them",
-        });
+        return Err(HistoryError::refused(
+            "number of runs that wait for a database",
+            format!("{waiting} in {}", dir.display()),
+            format!("fewer than {MAX_WAITING}: start the server, or name a database that takes them"),
+        ));
     }
     let path = file_of(dir, run.meta.id);
     write(&path, &text)?;
@@ -128,11 +128,7 @@ pub fn pin(dir: &Path, id: Uuid) -> Result<bool, HistoryError> {
 }
 
 fn no_run(reason: String) -> HistoryError {
-    HistoryError::Refused {
-        field: "file of the outbox",
-        found: reason,
-        expected: "a run as bench run keeps it",
-    }
+    HistoryError::refused("file of the outbox", reason, "a run as bench run keeps it")
 }
 
 /// A whole file or none, on disk when this returns.
@@ -226,7 +222,7 @@ async fn upload_one(database: &Database, path: &Path, uploaded: &mut Uploaded) -
             uploaded.known += u64::from(stored.known);
             None
         }
-        Err(error @ (HistoryError::Refused { .. } | HistoryError::Matrix(_))) => {
+        Err(error) if error.is_refusal() => {
             tracing::warn!(path = %path.display(), %error, "a benchmark run is refused and put aside");
             let aside = path.with_extension("json.refused");
             uploaded.refused.push((aside.clone(), error.to_string()));
@@ -239,11 +235,7 @@ async fn upload_one(database: &Database, path: &Path, uploaded: &mut Uploaded) -
 }
 
 fn encode(run: &NewBenchRun) -> Result<Vec<u8>, HistoryError> {
-    let refused = |field, found: String, expected| HistoryError::Refused {
-        field,
-        found,
-        expected,
-    };
+    let refused = HistoryError::refused::<&'static str, String, &'static str>;
     let NewContent::Matrix(matrix) = &run.content else {
         return Err(refused(
             "run",

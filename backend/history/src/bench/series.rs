@@ -15,7 +15,7 @@ use crate::error::HistoryError;
 /// Most points of one answer.
 const MAX_POINTS: u32 = 2000;
 /// Most series of one answer.
-const MAX_SERIES: i64 = 2000;
+pub const MAX_SERIES: u32 = 2000;
 
 /// Which series to list; the default is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,21 +88,38 @@ pub struct CellSeries {
 }
 
 impl Database {
-    /// Series by workload, parameters and metric; at most 2,000.
+    /// Series by workload and number; at most [`MAX_SERIES`].
     ///
     /// # Errors
     /// [`HistoryError`]
     pub async fn bench_series(&self, filter: &SeriesFilter) -> Result<Vec<BenchSeries>, HistoryError> {
+        self.bench_series_after(filter, None, MAX_SERIES).await
+    }
+
+    /// The first `limit` of them (at most [`MAX_SERIES`]) behind a workload and number.
+    ///
+    /// # Errors
+    /// [`HistoryError`]
+    pub async fn bench_series_after(
+        &self,
+        filter: &SeriesFilter,
+        after: Option<(&str, i64)>,
+        limit: u32,
+    ) -> Result<Vec<BenchSeries>, HistoryError> {
         let pool = self.pool()?;
+        let (after_workload, after_id) = after.unzip();
         let query = sqlx::query!(
             r#"SELECT id, workload, parameters, metric, unit, better, machine_class, side,
                    (SELECT count(*) FROM bench_summary WHERE series = bench_series.id) AS "runs!"
                FROM bench_series
                WHERE ($1::bigint[] IS NULL OR id = ANY($1)) AND ($2::text IS NULL OR workload = $2)
-               ORDER BY workload, parameters::text, metric, side, id LIMIT $3"#,
+                 AND ($4::bigint IS NULL OR (workload, id) > ($3, $4))
+               ORDER BY workload, id LIMIT $5"#,
             filter.ids.as_deref(),
             filter.workload,
-            MAX_SERIES,
+            after_workload,
+            after_id,
+            i64::from(limit.clamp(1, MAX_SERIES)),
         );
         let records = self.bounded("list series", query.fetch_all(&pool)).await?;
         let series = records.into_iter().map(|record| {

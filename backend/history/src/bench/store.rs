@@ -13,7 +13,7 @@ use super::columns::{SeriesColumns, SummaryColumns};
 use super::copy::SampleCopy;
 use super::matrix::{earlier_medians, fill_noise, frame, ordinal};
 use super::new_run::{BenchMeta, NewBenchRun, NewContent, Revision};
-use super::summary;
+use super::summary::{self, Prepared};
 use super::{attachment, machine};
 use crate::database::Database;
 use crate::error::HistoryError;
@@ -30,24 +30,31 @@ pub struct Stored {
     pub known: bool,
 }
 
+/// A run that was looked at.
+enum Ready {
+    /// It is here, under this id.
+    Known(Arc<NewBenchRun>, Uuid),
+    /// It can be written.
+    New(Arc<NewBenchRun>, Prepared),
+}
+
 impl Database {
     /// Stores a run with its samples and attachments in one transaction. A run whose digest is known is not stored
     /// again: the answer names the one that is here.
     ///
     /// # Errors
-    /// [`HistoryError::Refused`] or [`HistoryError::Matrix`] for what makes no sense, others when the database is
-    /// away; then nothing of it was stored.
+    /// One of which [`HistoryError::is_refusal`] is true for what makes no sense, others when the database is away; then
+    /// nothing of it was stored.
     pub async fn store_bench_run(&self, run: NewBenchRun) -> Result<Stored, HistoryError> {
-        run.check()?;
-        if let Some(known) = self.known(&run).await? {
-            return Ok(known);
-        }
-        let run = Arc::new(run);
-        let prepared = blocking("prepare a run", {
-            let run = Arc::clone(&run);
-            move || summary::prepare(&run)
-        })
-        .await??;
+        let (run, prepared) = match self.ready(run).await? {
+            Ready::Known(run, id) => {
+                if run.meta.pinned {
+                    self.pin_bench_run(id, true).await?;
+                }
+                return Ok(Stored { id, known: true });
+            }
+            Ready::New(run, prepared) => (run, prepared),
+        };
         let pool = self.pool()?;
         let store = async {
             let mut transaction = pool.begin().await?;
@@ -73,17 +80,40 @@ impl Database {
             // Somebody else stored it a moment ago.
             return match self.known(&run).await? {
                 Some(known) => Ok(known),
-                None => Err(HistoryError::Refused {
-                    field: "run id",
-                    found: run.meta.id.to_string(),
-                    expected: "an id that no other run has",
-                }),
+                None => Err(HistoryError::refused(
+                    "run id",
+                    run.meta.id.to_string(),
+                    "an id that no other run has",
+                )),
             };
         };
         Ok(Stored {
             id: run.meta.id,
             known: false,
         })
+    }
+
+    /// Does all that storing a run does before it is written, and answers the run that is here with its digest.
+    ///
+    /// # Errors
+    /// As [`Self::store_bench_run`].
+    pub async fn rehearse_bench_run(&self, run: NewBenchRun) -> Result<Option<Uuid>, HistoryError> {
+        Ok(match self.ready(run).await? {
+            Ready::Known(_, id) => Some(id),
+            Ready::New(..) => None,
+        })
+    }
+
+    async fn ready(&self, run: NewBenchRun) -> Result<Ready, HistoryError> {
+        let run = Arc::new(run);
+        let checked = Arc::clone(&run);
+        blocking("check a run", move || checked.check()).await??;
+        if let Some(id) = self.bench_run_of_digest(&run.digest).await? {
+            return Ok(Ready::Known(run, id));
+        }
+        let to_prepare = Arc::clone(&run);
+        let prepared = blocking("prepare a run", move || summary::prepare(&to_prepare)).await??;
+        Ok(Ready::New(run, prepared))
     }
 
     /// The run that is here with the digest of this one; it is kept for good if this one was to be.

@@ -1,13 +1,27 @@
 //! Writing to stdout and stderr. A reader that went away (`fleethold ls | head`) is no error.
 
-use std::io::{self, ErrorKind, Write};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use serde::Serialize;
 
 use super::exit::{CliResult, Failure};
 
-/// Writes one line to stdout.
+/// Writes text to stdout, as lines. What would steer a terminal is escaped: names come from files of strangers.
 pub(super) fn line(text: &str) -> CliResult<()> {
+    bare(&tame(text))
+}
+
+/// Writes a text that a program reads. What would steer a terminal is escaped when it goes to one.
+pub(super) fn data(text: &str) -> CliResult<()> {
+    if io::stdout().is_terminal() {
+        line(text)
+    } else {
+        bare(text)
+    }
+}
+
+fn bare(text: &str) -> CliResult<()> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -17,14 +31,43 @@ pub(super) fn line(text: &str) -> CliResult<()> {
     }
 }
 
-/// Writes one object as one line to stdout.
+/// Writes one object as one line to stdout. What would steer a terminal is escaped as JSON has it.
 pub(super) fn json(value: &impl Serialize) -> CliResult<()> {
-    line(&serde_json::to_string(value)?)
+    let text = serde_json::to_string(value)?;
+    // Only texts hold such characters, and all of them are of the basic plane.
+    bare(&escaped(&text, |c| format!("\\u{:04x}", u32::from(c))))
 }
 
-/// Writes one line to stderr. Nobody can be told when that fails.
+/// Writes one line to stderr, as [`line`] does. Nobody can be told when that fails.
 pub(super) fn note(text: &str) {
-    let _unheard = writeln!(io::stderr().lock(), "{text}");
+    let _unheard = writeln!(io::stderr().lock(), "{}", tame(text));
+}
+
+/// `text` with what would steer a terminal escaped.
+fn tame(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c.escape_unicode().to_string())
+}
+
+fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        if steers(c) {
+            out.push_str(&escape(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Control characters but for line ends and tabs, and those that turn the direction of what follows.
+fn steers(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (c.is_control() && c != '\n' && c != '\t')
 }
 
 /// Writes an error to stderr as one sentence.
@@ -86,6 +129,20 @@ mod tests {
         assert_eq!(sentence(&plain), "cannot open /x: disk on fire");
         let own_words = anyhow::Error::new(io()).context("cannot open /x: disk on fire");
         assert_eq!(sentence(&own_words), "cannot open /x: disk on fire");
+    }
+
+    #[test]
+    fn a_strangers_text_steers_no_terminal() {
+        let foreign = "a\u{1b}[2J\u{7}\u{9b}1m\u{202e}b\r\tc\nd\u{e4}";
+        assert_eq!(
+            tame(foreign),
+            "a\\u{1b}[2J\\u{7}\\u{9b}1m\\u{202e}b\\u{d}\tc\nd\u{e4}"
+        );
+        assert!(matches!(tame("plain \u{e4}\n"), Cow::Borrowed(_)));
+        let text = serde_json::to_string(foreign).unwrap();
+        let json = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
+        assert!(!json.contains(steers), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), foreign);
     }
 
     #[test]

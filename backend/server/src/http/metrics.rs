@@ -163,6 +163,21 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             bench.refused.load(Ordering::Relaxed),
         ),
         (
+            "fleethold_bench_working",
+            "Judgements, layouts and imports of benchmark runs that take the processor",
+            state.lab.turns.working(),
+        ),
+        (
+            "fleethold_bench_waiting",
+            "Requests that wait to be judged, laid out or imported",
+            state.lab.turns.waiting(),
+        ),
+        (
+            "fleethold_bench_downloads",
+            "Attachments of benchmark runs that are being sent",
+            state.lab.downloading(),
+        ),
+        (
             "fleethold_bench_outbox_refused",
             "Benchmark runs that the database refused since the start; their files stay in the outbox",
             state.lab.refused.count(),

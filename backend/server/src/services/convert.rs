@@ -56,6 +56,7 @@ impl From<HistoryError> for ServiceError {
     fn from(error: HistoryError) -> Self {
         match error {
             HistoryError::Away { .. } | HistoryError::Starting => Self::unavailable("database-away", error),
+            HistoryError::Import(error) => Self::unprocessable("import-refused", error),
             HistoryError::Refused { .. } | HistoryError::Matrix(_) => Self::unprocessable("refused", error),
             other => Self::internal(other),
         }

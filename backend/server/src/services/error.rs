@@ -25,6 +25,8 @@ pub enum ErrorKind {
     TooManyRequests,
     /// The request is too large.
     TooLarge,
+    /// It comes in a form that is not read here.
+    UnsupportedMedia,
     /// Path and query are too long.
     UriTooLong,
     /// A bounded queue is full, or a part of the server is away; try again later.

@@ -56,7 +56,7 @@ pub(super) fn run(settings: &Settings, args: &CompareArgs) -> CliResult {
         ..matrix(settings, args, rules)?
     };
     let comparison = Comparison::judge(&matrix)?;
-    output::line(export(&comparison, args.format).trim_end())?;
+    output::data(export(&comparison, args.format).trim_end())?;
     Ok(Exit::Done)
 }
 

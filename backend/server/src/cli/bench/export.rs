@@ -31,6 +31,6 @@ pub(in crate::cli) struct ExportArgs {
 pub(super) fn run(settings: &Settings, args: &ExportArgs) -> CliResult {
     let (matrix, origin) = kept::matrix(settings, &args.run)?;
     let comparison = Comparison::judge(&matrix)?;
-    output::line(export_of(&comparison, args.format, &origin).trim_end())?;
+    output::data(export_of(&comparison, args.format, &origin).trim_end())?;
     Ok(Exit::Done)
 }

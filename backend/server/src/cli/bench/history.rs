@@ -4,7 +4,7 @@ use clap::Args;
 use fleethold_bench_model::change_points::{ChangePoint, change_points_with};
 use fleethold_bench_model::unit::Unit;
 use fleethold_history::Database;
-use fleethold_history::bench::{AnnotationKind, BenchPoint, BenchSeries, SeriesFilter};
+use fleethold_history::bench::{AnnotationKind, BenchPoint, BenchSeries, MAX_SERIES, SeriesFilter};
 use serde_json::json;
 use time::format_description::well_known::Rfc3339;
 
@@ -54,7 +54,15 @@ async fn list(database: &Database, args: &HistoryArgs) -> CliResult {
         ids: None,
         workload: args.workload.clone(),
     };
-    let series = database.bench_series(&filter).await?;
+    let mut series: Vec<BenchSeries> = Vec::new();
+    loop {
+        let after = series.last().map(|last| (last.workload.as_str(), last.id));
+        let page = database.bench_series_after(&filter, after, MAX_SERIES).await?;
+        if page.is_empty() {
+            break;
+        }
+        series.extend(page);
+    }
     if args.json {
         let items: Vec<_> = series.iter().map(describe).collect();
         output::json(&json!({ "items": items }))?;

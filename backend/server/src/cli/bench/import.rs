@@ -66,6 +66,7 @@ pub(super) fn run(settings: &Settings, args: &ImportArgs) -> CliResult {
             imported,
         );
         run.meta.reason.clone_from(&args.reason);
+        run.check()?;
         runs.push((name, run));
     }
     let reports = options::runtime()?.block_on(async {
@@ -108,7 +109,7 @@ async fn one(database: Option<&Database>, run: NewBenchRun, dry_run: bool) -> Cl
     };
     match database {
         Some(database) if dry_run => {
-            report.run = database.bench_run_of_digest(&run.digest).await?;
+            report.run = database.rehearse_bench_run(run).await?;
             report.known = report.run.is_some();
         }
         Some(database) => {

@@ -16,6 +16,8 @@ use time::macros::format_description;
 use uuid::Uuid;
 
 use super::content::{self, Held};
+use super::encoded::Encoded;
+use super::turns::Turn;
 use super::{convert, keep};
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -49,14 +51,16 @@ pub struct Exported {
 ///
 /// # Errors
 /// When a run is none, has lost its samples, or the two measured different things.
-pub async fn compare(state: &AppState, of: Pair) -> ServiceResult<api::Comparison> {
-    let (matrix, series) = matrix(state, of).await?;
-    let judged = state.lab.compute(move || {
+pub async fn compare(state: &AppState, of: Pair) -> ServiceResult<Encoded> {
+    let turn = state.lab.turns.turn().await?;
+    let joined = matrix(state, &turn, of).await?;
+    let judged = turn.compute(move || {
+        let (matrix, series) = joined;
         let mut comparison = convert::comparison(&matrix, vec![of.before, of.after])?;
         if let Some((whole, series)) = series {
             convert::name_series(&mut comparison, &whole, &series);
         }
-        Ok(comparison)
+        Encoded::of(&comparison)
     });
     judged.await
 }
@@ -74,9 +78,10 @@ pub async fn compare_text(
     // Before they are read: what the link shows must not roll up meanwhile.
     pin(state, of.before).await?;
     pin(state, of.after).await?;
-    let (matrix, _) = matrix(state, of).await?;
+    let turn = state.lab.turns.turn().await?;
+    let (matrix, _) = matrix(state, &turn, of).await?;
     let name = format!("{}-{}-{}", matrix.workload, short(of.before), short(of.after));
-    text(state, matrix, format, link, &name, Origin::default()).await
+    text(&turn, matrix, format, link, &name, Origin::default()).await
 }
 
 /// A run as a text.
@@ -91,14 +96,15 @@ pub async fn run_text(
 ) -> ServiceResult<Exported> {
     pin(state, id).await?;
     let held = content::find(state, id).await?;
-    let matrix = content::matrix(state, &held).await?;
+    let turn = state.lab.turns.turn().await?;
+    let matrix = content::matrix(state, &turn, &held).await?;
     let name = format!("{}-{}", matrix.workload, short(id));
     let started_at = run_of(&held).started_at;
     let origin = Origin {
         run_id: Some(id.to_string()),
         started_at: started_at.and_then(|at| at.format(&Rfc3339).ok()),
     };
-    text(state, matrix, format, link, &name, origin).await
+    text(&turn, matrix, format, link, &name, origin).await
 }
 
 /// The last digits: the first ones are the time.
@@ -108,7 +114,7 @@ fn short(id: Uuid) -> String {
 }
 
 async fn text(
-    state: &AppState,
+    turn: &Turn,
     mut matrix: Matrix,
     format: api::ExportFormat,
     link: String,
@@ -125,7 +131,7 @@ async fn text(
     };
     matrix.permalink = Some(link);
     let file_name = format!("{}.{extension}", safe(name));
-    let written = state.lab.compute(move || {
+    let written = turn.compute(move || {
         let comparison = Comparison::judge(&matrix).map_err(|error| convert::refused(&error))?;
         Ok(export_of(&comparison, format, &origin))
     });
@@ -151,7 +157,7 @@ fn safe(name: &str) -> String {
 /// The second run's whole matrix with its series, to say which series a cell is of.
 type Named = Option<(Box<Matrix>, Vec<CellSeries>)>;
 
-async fn matrix(state: &AppState, of: Pair) -> ServiceResult<(Matrix, Named)> {
+async fn matrix(state: &AppState, turn: &Turn, of: Pair) -> ServiceResult<(Matrix, Named)> {
     let (first, second) = (
         content::find(state, of.before).await?,
         content::find(state, of.after).await?,
@@ -162,13 +168,23 @@ async fn matrix(state: &AppState, of: Pair) -> ServiceResult<(Matrix, Named)> {
         ..Rules::default()
     };
     let contents = (
-        content::content(state, &first).await?,
-        content::content(state, &second).await?,
+        content::content(state, turn, &first).await?,
+        content::content(state, turn, &second).await?,
     );
+    let series = series_of(state, &second).await?;
+    turn.compute(move || join(contents, names, rules, series)).await
+}
+
+/// Both as one matrix. Takes the processor for a while.
+fn join(
+    contents: (BenchContent, BenchContent),
+    names: (String, String),
+    rules: Rules,
+    series: Option<Vec<CellSeries>>,
+) -> ServiceResult<(Matrix, Named)> {
     let (mut matrix, named) = match contents {
         (BenchContent::Matrix(before), BenchContent::Matrix(after)) => {
             let matrix = between((&names.0, &before), (&names.1, &after)).map_err(|error| refused(&error))?;
-            let series = series_of(state, &second).await?;
             (matrix, series.map(|series| (after, series)))
         }
         (BenchContent::Series(before), BenchContent::Series(after)) => {
@@ -187,7 +203,7 @@ async fn matrix(state: &AppState, of: Pair) -> ServiceResult<(Matrix, Named)> {
             ));
         }
     };
-    matrix.rules.across_machines = of.across;
+    matrix.rules.across_machines = rules.across_machines;
     Ok((matrix, named))
 }
 

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::lab::Lab;
 use super::table::BenchCell;
+use super::turns::Turn;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
@@ -50,24 +51,30 @@ pub fn unknown(id: Uuid) -> ServiceError {
     ServiceError::not_found("unknown-run", format!("there is no benchmark run {id}"))
 }
 
-/// The numbers of a run.
+/// The numbers of a run, which may be many: read in a turn.
 ///
 /// # Errors
 /// When its raw samples are gone, or the database is away.
-pub async fn content(state: &AppState, held: &Held) -> ServiceResult<BenchContent> {
+pub async fn content(state: &AppState, turn: &Turn, held: &Held) -> ServiceResult<BenchContent> {
     let row = match held {
         Held::Memory(cell) => {
-            let (matrix, _) = measured(&state.lab, cell).ok_or_else(|| {
-                let text = format!("run {} has measured nothing yet", cell.id());
-                ServiceError::unprocessable("nothing-measured", text)
-            })?;
-            return Ok(BenchContent::Matrix(Box::new(matrix)));
+            let (lab, cell) = (Arc::clone(&state.lab), Arc::clone(cell));
+            let read = turn.compute(move || {
+                let (matrix, _) = measured(&lab, &cell).ok_or_else(|| {
+                    let text = format!("run {} has measured nothing yet", cell.id());
+                    ServiceError::unprocessable("nothing-measured", text)
+                })?;
+                Ok(BenchContent::Matrix(Box::new(matrix)))
+            });
+            return read.await;
         }
         Held::Kept(row) => row,
     };
     let (id, has_matrix) = (row.id, row.has_matrix);
-    let database = Arc::clone(&state.views.database);
+    let (database, turn) = (Arc::clone(&state.views.database), turn.clone());
     let read = state.work.spawn(async move {
+        // Whoever waits for it: the memory is taken until this ends.
+        let _turn = turn;
         if has_matrix && let Some(matrix) = database.bench_matrix(id).await? {
             return Ok(Some(BenchContent::Matrix(Box::new(matrix))));
         }
@@ -87,8 +94,8 @@ pub async fn content(state: &AppState, held: &Held) -> ServiceResult<BenchConten
 ///
 /// # Errors
 /// As [`content`], and when it is an imported file with one side only, or none.
-pub async fn matrix(state: &AppState, held: &Held) -> ServiceResult<Matrix> {
-    match content(state, held).await? {
+pub async fn matrix(state: &AppState, turn: &Turn, held: &Held) -> ServiceResult<Matrix> {
+    match content(state, turn, held).await? {
         BenchContent::Matrix(matrix) => Ok(*matrix),
         _ => Err(ServiceError::unprocessable(
             "one-side-only",

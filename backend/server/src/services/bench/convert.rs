@@ -17,6 +17,8 @@ use crate::services::error::{ServiceError, ServiceResult};
 
 /// Samples of a cell that a chart gets at most.
 const MAX_SAMPLES: usize = 2_000;
+/// Samples of all cells together.
+const MAX_SAMPLES_TOTAL: usize = 400_000;
 
 /// Why a matrix cannot be judged.
 pub fn refused(error: &ComparisonError) -> ServiceError {
@@ -33,6 +35,8 @@ pub fn refused(error: &ComparisonError) -> ServiceError {
 /// Unprocessable, when its sides cannot be compared.
 pub fn comparison(matrix: &Matrix, runs: Vec<Uuid>) -> ServiceResult<api::Comparison> {
     let judged = Comparison::judge(matrix).map_err(|error| refused(&error))?;
+    let cells = matrix.rows.iter().map(|row| row.cells.len()).sum::<usize>();
+    let shown = (MAX_SAMPLES_TOTAL / cells.max(1)).clamp(2, MAX_SAMPLES);
     Ok(api::Comparison {
         workload: matrix.workload.clone(),
         knob: matrix.knob.clone(),
@@ -55,7 +59,7 @@ pub fn comparison(matrix: &Matrix, runs: Vec<Uuid>) -> ServiceResult<api::Compar
                 judged: matrix.is_judged(metric),
             })
             .collect(),
-        rows: judged.rows.iter().map(row).collect(),
+        rows: judged.rows.iter().map(|of| row(of, shown)).collect(),
         before: version(&matrix.before),
         after: version(&matrix.after),
         data_sha256: matrix.data_sha256.clone(),
@@ -131,13 +135,14 @@ pub fn side(side: Side) -> api::Side {
     }
 }
 
-fn row(judged: &comparison::JudgedRow<'_>) -> api::MatrixRow {
+/// `shown`: samples of a cell at most.
+fn row(judged: &comparison::JudgedRow<'_>, shown: usize) -> api::MatrixRow {
     let row = judged.row;
     api::MatrixRow {
         scenario: row.scenario.clone(),
         value: row.value.clone(),
         control: row.control,
-        cells: judged.cells.iter().map(cell).collect(),
+        cells: judged.cells.iter().map(|of| cell(of, shown)).collect(),
         write_sizes: row.write_sizes.as_ref().map(|sizes| api::WriteSizes {
             before: histogram(&sizes.before),
             after: histogram(&sizes.after),
@@ -145,10 +150,10 @@ fn row(judged: &comparison::JudgedRow<'_>) -> api::MatrixRow {
     }
 }
 
-fn cell(judged: &comparison::JudgedCell<'_>) -> api::JudgedCell {
+fn cell(judged: &comparison::JudgedCell<'_>, shown: usize) -> api::JudgedCell {
     api::JudgedCell {
         metric: judged.metric.name.clone(),
-        samples: thinned(judged.cell),
+        samples: thinned(judged.cell, shown),
         samples_total: judged.cell.samples.len() as u64,
         before: judged.before.as_ref().map(summary),
         after: judged.after.as_ref().map(summary),
@@ -162,13 +167,13 @@ fn cell(judged: &comparison::JudgedCell<'_>) -> api::JudgedCell {
 }
 
 /// Evenly spaced in measured order, the first and the last among them.
-fn thinned(cell: &Cell) -> Vec<api::Sample> {
+fn thinned(cell: &Cell, shown: usize) -> Vec<api::Sample> {
     let all = cell.samples.len();
     let sample = |(of, value)| api::Sample {
         side: side(of),
         value,
     };
-    if all <= MAX_SAMPLES {
+    if all <= shown {
         return cell.samples.iter().map(sample).collect();
     }
     let mut next = 0_usize;
@@ -176,7 +181,7 @@ fn thinned(cell: &Cell) -> Vec<api::Sample> {
         .iter()
         .enumerate()
         .filter(|(at, _)| {
-            let taken = *at == next * (all - 1) / (MAX_SAMPLES - 1);
+            let taken = *at == next * (all - 1) / (shown - 1);
             next += usize::from(taken);
             taken
         })
@@ -260,13 +265,15 @@ mod tests {
             samples,
             noise_ratio: None,
         };
-        let thin = thinned(&cell);
+        let thin = thinned(&cell, MAX_SAMPLES);
         assert_eq!(thin.len(), MAX_SAMPLES);
         assert_eq!((thin[0].value, thin[MAX_SAMPLES - 1].value), (0.0, 10_000.0));
         for pair in thin.windows(2) {
             let gap = pair[1].value - pair[0].value;
             assert!((5.0..=6.0).contains(&gap), "{gap}");
         }
+        let ends: Vec<f64> = thinned(&cell, 2).iter().map(|one| one.value).collect();
+        assert_eq!(ends, [0.0, 10_000.0]);
     }
 
     #[test]

@@ -6,11 +6,13 @@ use fleethold_api_types::bench::{Attachment, AttachmentKind, Side};
 use fleethold_bench_model::flame::Folded;
 use fleethold_bench_model::sample::Side as ModelSide;
 use fleethold_history::bench::{MAX_ATTACHMENT_BYTES, NewAttachment};
+use futures_util::Stream;
 use uuid::Uuid;
 
 use super::content::{self, Held};
 use super::lab::ImportPlace;
 use super::record;
+use super::turns::Turn;
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
 use crate::state::AppState;
 
@@ -37,7 +39,10 @@ pub async fn attach(
         return Err(ServiceError::conflict("not-stored", text));
     }
     let (bytes, place) = if kind == AttachmentKind::FlameGraph {
-        let checked = state.lab.compute(move || stacks(&bytes).map(|_| (bytes, place)));
+        let checked = state
+            .lab
+            .turns
+            .compute(move || stacks(&bytes).map(|_| (bytes, place)));
         checked.await?
     } else {
         (bytes, place)
@@ -60,23 +65,60 @@ pub async fn attach(
     Ok(record::attachment_of(kept))
 }
 
-/// A file of a run with its bytes as they came.
+/// A file of a run, and its bytes as they came: piece by piece, as fast as they are taken.
 ///
 /// # Errors
-/// When the run has no such file.
-pub async fn get(state: &AppState, run: Option<Uuid>, id: Uuid) -> ServiceResult<(Attachment, Vec<u8>)> {
+/// When the run has no such file, or too many are on their way already. A file that turns out to be damaged on its way
+/// ends in an error.
+pub async fn send(
+    state: &AppState,
+    run: Uuid,
+    id: Uuid,
+) -> ServiceResult<(Attachment, impl Stream<Item = ServiceResult<Vec<u8>>> + use<>)> {
+    let place = state.lab.download_place()?;
     let database = Arc::clone(&state.views.database);
-    let found = state
+    let opened = state
         .work
-        .spawn(async move { database.attachment(id).await })
-        .await??;
-    found
-        .filter(|(file, _)| run.is_none_or(|run| file.run == run))
-        .map(|(file, bytes)| (record::attachment_of(file), bytes))
-        .ok_or_else(|| {
-            let text = format!("there is no attachment {id} here");
-            ServiceError::not_found("unknown-attachment", text)
-        })
+        .spawn(async move { database.open_attachment(id).await });
+    let reader = opened.await??;
+    let reader = reader
+        .filter(|reader| reader.file().run == run)
+        .ok_or_else(|| unknown(id))?;
+    let file = record::attachment_of(reader.file().clone());
+    let work = state.work.clone();
+    let pieces = futures_util::stream::try_unfold((reader, place), move |(mut reader, place)| {
+        let step = work.spawn(async move {
+            let piece = reader.next().await;
+            (reader, place, piece)
+        });
+        async move {
+            let (reader, place, piece) = step.await?;
+            if let Err(error) = &piece {
+                tracing::warn!(attachment = %id, %error, "an attachment cannot be sent to its end");
+            }
+            Ok(piece?.map(|piece| (piece, (reader, place))))
+        }
+    });
+    Ok((file, pieces))
+}
+
+/// A whole file, read in a turn.
+///
+/// # Errors
+/// When there is no such file.
+pub async fn whole(state: &AppState, turn: &Turn, id: Uuid) -> ServiceResult<(Attachment, Vec<u8>)> {
+    let (database, turn) = (Arc::clone(&state.views.database), turn.clone());
+    let read = state.work.spawn(async move {
+        let _turn = turn;
+        database.attachment(id).await
+    });
+    let (file, bytes) = read.await??.ok_or_else(|| unknown(id))?;
+    Ok((record::attachment_of(file), bytes))
+}
+
+fn unknown(id: Uuid) -> ServiceError {
+    let text = format!("there is no attachment {id} here");
+    ServiceError::not_found("unknown-attachment", text)
 }
 
 /// Folded stacks of a file.

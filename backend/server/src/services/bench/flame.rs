@@ -5,6 +5,7 @@ use fleethold_bench_model::flame::{Folded, Limits, Orientation, layout};
 use uuid::Uuid;
 
 use super::files;
+use super::turns::Turn;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
@@ -20,12 +21,13 @@ const LIMITS: Limits = Limits {
 /// # Errors
 /// When an attachment is none, or no folded stacks.
 pub async fn flame(state: &AppState, of: Uuid, before: Option<Uuid>) -> ServiceResult<Flame> {
-    let now = read(state, of).await?;
+    let turn = state.lab.turns.turn().await?;
+    let now = read(state, &turn, of).await?;
     let earlier = match before {
-        Some(before) => Some(read(state, before).await?),
+        Some(before) => Some(read(state, &turn, before).await?),
         None => None,
     };
-    let drawn = state.lab.compute(move || {
+    let drawn = turn.compute(move || {
         let now = files::stacks(&now)?;
         let earlier = earlier.map(|bytes| files::stacks(&bytes)).transpose()?;
         Ok(draw(&now, earlier.as_ref()))
@@ -33,8 +35,8 @@ pub async fn flame(state: &AppState, of: Uuid, before: Option<Uuid>) -> ServiceR
     drawn.await
 }
 
-async fn read(state: &AppState, id: Uuid) -> ServiceResult<Vec<u8>> {
-    let (file, bytes) = files::get(state, None, id).await?;
+async fn read(state: &AppState, turn: &Turn, id: Uuid) -> ServiceResult<Vec<u8>> {
+    let (file, bytes) = files::whole(state, turn, id).await?;
     if file.kind == AttachmentKind::FlameGraph {
         return Ok(bytes);
     }

@@ -50,7 +50,7 @@ pub fn check(name: &str, format: Option<&str>) -> ServiceResult<Option<Format>> 
 pub async fn import(state: &AppState, upload: Upload, operator: &Authid) -> ServiceResult<ImportReport> {
     let format = check(&upload.name, upload.format.as_deref())?;
     let operator = operator.to_string();
-    let read = state.lab.compute(move || {
+    let read = state.lab.turns.compute(move || {
         let imported = parse(&upload.name, &upload.bytes, format)
             .map_err(|error| ServiceError::unprocessable("import-refused", error))?;
         let format = imported.format.name();
@@ -69,7 +69,7 @@ pub async fn import(state: &AppState, upload: Upload, operator: &Authid) -> Serv
     let found = state.work.spawn(async move {
         let _place = place;
         if dry_run {
-            let known = database.bench_run_of_digest(&new.digest).await?;
+            let known = database.rehearse_bench_run(new).await?;
             return Ok((known, known.is_some()));
         }
         let stored = database.store_bench_run(new).await?;

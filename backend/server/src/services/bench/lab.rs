@@ -10,12 +10,13 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::keep::Refused;
 use super::lock;
+use super::turns::Turns;
 use super::workloads::Offered;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::views::Views;
 
-/// Judgements, layouts and imports at once: beyond that, requests wait for their turn.
-const MAX_WORK: usize = 2;
+/// Attachments that are sent at once: each takes some pieces of memory, whatever its size.
+const MAX_DOWNLOADS: usize = 32;
 /// Files that are read from the network at once; each may take 128 MiB of memory.
 const MAX_IMPORTS: usize = 2;
 
@@ -43,9 +44,15 @@ pub struct Lab {
     pub refused: Refused,
     /// Something was put into the outbox.
     pub(super) put: Notify,
-    work: Arc<Semaphore>,
+    /// Judgements, layouts and imports, a bounded number at once.
+    pub turns: Turns,
     imports: Arc<Semaphore>,
+    downloads: Arc<Semaphore>,
 }
+
+/// Held as long as an attachment is on its way out.
+#[derive(Debug)]
+pub struct DownloadPlace(#[expect(dead_code, reason = "holding it is its use")] OwnedSemaphorePermit);
 
 /// Held as long as the bytes of a file that came in are in memory, whoever waits for them.
 #[derive(Debug)]
@@ -79,8 +86,9 @@ impl Lab {
             uploading: tokio::sync::Mutex::default(),
             refused: Refused::default(),
             put: Notify::new(),
-            work: Arc::new(Semaphore::new(MAX_WORK)),
+            turns: Turns::default(),
             imports: Arc::new(Semaphore::new(MAX_IMPORTS)),
+            downloads: Arc::new(Semaphore::new(MAX_DOWNLOADS)),
         })
     }
 
@@ -90,16 +98,22 @@ impl Lab {
         self.dir.join("outbox")
     }
 
-    /// Runs something that takes the processor for a while, off the async threads and not too many at once. When nobody
-    /// waits for it any more it goes on, and keeps its turn until it ends.
+    /// Attachments that are on their way out.
+    #[must_use]
+    pub fn downloading(&self) -> u64 {
+        MAX_DOWNLOADS.saturating_sub(self.downloads.available_permits()) as u64
+    }
+
+    /// A place for an attachment that goes out.
     ///
     /// # Errors
-    /// Those of `work`.
-    pub async fn compute<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> ServiceResult<T> + Send + 'static,
-    ) -> ServiceResult<T> {
-        in_turn(&self.work, work).await
+    /// Unavailable, when too many go out already.
+    pub fn download_place(&self) -> ServiceResult<DownloadPlace> {
+        let place = Arc::clone(&self.downloads).try_acquire_owned();
+        place.map(DownloadPlace).map_err(|_| {
+            let text = format!("{MAX_DOWNLOADS} attachments are being sent already, try again");
+            ServiceError::unavailable("bench-downloads-busy", text)
+        })
     }
 
     /// A place for a file that comes in.
@@ -112,52 +126,5 @@ impl Lab {
             let text = format!("{MAX_IMPORTS} files are being imported already, try again");
             ServiceError::unavailable("bench-imports-busy", text)
         })
-    }
-}
-
-/// Runs `work` when one of `turns` is free. The turn is with the work, not with who waits for it.
-async fn in_turn<T: Send + 'static>(
-    turns: &Arc<Semaphore>,
-    work: impl FnOnce() -> ServiceResult<T> + Send + 'static,
-) -> ServiceResult<T> {
-    let turn = Arc::clone(turns).acquire_owned().await;
-    let turn = turn.map_err(ServiceError::internal)?;
-    let done = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        work()
-    });
-    done.await?
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn work_that_nobody_waits_for_keeps_its_turn_until_it_ends() {
-        let turns = Arc::new(Semaphore::new(1));
-        let (begun, has_begun) = tokio::sync::oneshot::channel();
-        let (end, may_end) = mpsc::channel::<()>();
-        let client = tokio::spawn({
-            let turns = Arc::clone(&turns);
-            async move {
-                in_turn(&turns, move || {
-                    begun.send(()).unwrap();
-                    may_end.recv().unwrap();
-                    Ok(())
-                })
-                .await
-            }
-        });
-        has_begun.await.unwrap();
-        client.abort();
-        assert!(client.await.unwrap_err().is_cancelled());
-        assert_eq!(turns.available_permits(), 0, "the client left, the work goes on");
-        end.send(()).unwrap();
-        let free = turns.acquire();
-        assert!(tokio::time::timeout(Duration::from_secs(30), free).await.is_ok());
     }
 }

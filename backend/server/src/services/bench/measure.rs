@@ -161,7 +161,7 @@ async fn conclude(lab: &Arc<Lab>, cell: &BenchCell, end: End) {
             let outcome = Arc::new(*outcome);
             let judged = {
                 let outcome = Arc::clone(&outcome);
-                lab.compute(move || convert::tally(&outcome.matrix)).await
+                lab.turns.compute(move || convert::tally(&outcome.matrix)).await
             };
             judged
                 .map(|verdicts| (outcome, verdicts))

@@ -14,6 +14,7 @@ use fleethold_history::bench::{BenchContent, BenchRunFilter, BenchRunRow, CellSe
 use uuid::Uuid;
 
 use super::content::{self, Held, measured};
+use super::encoded::Encoded;
 use super::plan::Plan;
 use super::table::BenchCell;
 use super::{convert, floors, record};
@@ -21,6 +22,9 @@ use crate::actors::bench::{Admit, Cancel};
 use crate::services::error::ServiceResult;
 use crate::services::paging::{PageRequest, foreign_cursor};
 use crate::state::AppState;
+
+/// Name of the fact that says why a run has no verdicts.
+const NOT_COMPARED: &str = "not_compared";
 
 /// Queues a run.
 ///
@@ -121,11 +125,11 @@ pub async fn list(
 ///
 /// # Errors
 /// When there is none with this id, or it is in the database only and that is away.
-pub async fn get(state: &AppState, id: Uuid) -> ServiceResult<BenchRunDetail> {
+pub async fn get(state: &AppState, id: Uuid) -> ServiceResult<Encoded> {
     match content::find(state, id).await? {
         Held::Memory(cell) => {
-            let lab = Arc::clone(&state.lab);
-            state.lab.compute(move || in_memory(&lab, &cell)).await
+            let (lab, turn) = (Arc::clone(&state.lab), state.lab.turns.turn().await?);
+            turn.compute(move || Encoded::of(&in_memory(&lab, &cell)?)).await
         }
         Held::Kept(row) => kept(state, row).await,
     }
@@ -161,7 +165,8 @@ fn in_memory(lab: &super::lab::Lab, cell: &BenchCell) -> ServiceResult<BenchRunD
     })
 }
 
-async fn kept(state: &AppState, row: Box<BenchRunRow>) -> ServiceResult<BenchRunDetail> {
+async fn kept(state: &AppState, row: Box<BenchRunRow>) -> ServiceResult<Encoded> {
+    let turn = state.lab.turns.turn().await?;
     let (id, machine) = (row.id, row.machine.clone());
     let database = Arc::clone(&state.views.database);
     let read = state.work.spawn(async move {
@@ -172,7 +177,7 @@ async fn kept(state: &AppState, row: Box<BenchRunRow>) -> ServiceResult<BenchRun
     });
     let (attachments, series, machines) = read.await??;
     let held = Held::Kept(row);
-    let matrix = match content::content(state, &held).await {
+    let matrix = match content::content(state, &turn, &held).await {
         Ok(BenchContent::Matrix(matrix)) => Some(*matrix),
         Ok(_) => None,
         Err(error) if error.code == "rolled-up" => None,
@@ -186,25 +191,29 @@ async fn kept(state: &AppState, row: Box<BenchRunRow>) -> ServiceResult<BenchRun
         .into_iter()
         .find(|known| Some(&known.machine.fingerprint) == machine.as_ref())
         .map(|known| record::machine_of(known, here));
-    let judged = state.lab.compute(move || {
-        let comparison = matrix
-            .as_ref()
-            .map(|matrix| comparison_of(matrix, id, &series))
-            .transpose()?;
-        let floors = floors_of(&lab, &row, matrix.as_ref());
-        Ok((row, comparison, floors))
+    let judged = turn.compute(move || {
+        let mut facts = record::facts_of(&row);
+        let comparison = match matrix.as_ref().map(|matrix| comparison_of(matrix, id, &series)) {
+            Some(Ok(comparison)) => Some(comparison),
+            // It was kept before such a matrix was refused: what is known of it can be looked at all the same.
+            Some(Err(error)) => {
+                facts.insert(NOT_COMPARED.to_owned(), error.message);
+                None
+            }
+            None => None,
+        };
+        Encoded::of(&BenchRunDetail {
+            run: record::run_of(&row),
+            comparison,
+            load: row.load.map(|load| record::load(record::kept_load(load))),
+            machine,
+            facts,
+            floors: floors_of(&lab, &row, matrix.as_ref()),
+            attachments: attachments.into_iter().map(record::attachment_of).collect(),
+            command: row.facts.get(record::COMMAND).cloned().unwrap_or_default(),
+        })
     });
-    let (row, comparison, floors) = judged.await?;
-    Ok(BenchRunDetail {
-        run: record::run_of(&row),
-        comparison,
-        load: row.load.map(|load| record::load(record::kept_load(load))),
-        machine,
-        facts: record::facts_of(&row),
-        floors,
-        attachments: attachments.into_iter().map(record::attachment_of).collect(),
-        command: row.facts.get(record::COMMAND).cloned().unwrap_or_default(),
-    })
+    judged.await
 }
 
 fn comparison_of(matrix: &Matrix, id: Uuid, series: &[CellSeries]) -> ServiceResult<Comparison> {

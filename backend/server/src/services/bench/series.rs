@@ -15,27 +15,42 @@ use uuid::Uuid;
 use super::convert;
 use super::curate::annotation_of;
 use crate::services::error::{ServiceError, ServiceResult};
+use crate::services::paging::{PageRequest, foreign_cursor};
 use crate::state::AppState;
 
 /// Points of a history at most: the newest ones.
 const MAX_POINTS: u32 = 2_000;
 
-/// Series of a workload, or all.
+/// Series of a workload, or all, by workload and number.
 ///
 /// # Errors
-/// When the database is away.
-pub async fn list(state: &AppState, workload: Option<String>) -> ServiceResult<Page<Series>> {
+/// When the cursor is none of this list, or the database is away.
+pub async fn list(
+    state: &AppState,
+    workload: Option<String>,
+    page: &PageRequest,
+) -> ServiceResult<Page<Series>> {
+    let after = page.after().map(key_of).transpose()?;
     let database = Arc::clone(&state.views.database);
     let filter = SeriesFilter { ids: None, workload };
-    let read = state
-        .work
-        .spawn(async move { database.bench_series(&filter).await });
+    // One more than the page: whether another one follows.
+    let count = u32::try_from(page.limit() + 1).unwrap_or(u32::MAX);
+    let read = state.work.spawn(async move {
+        let after = after.as_ref().map(|(id, workload)| (workload.as_str(), *id));
+        database.bench_series_after(&filter, after, count).await
+    });
     let items: Vec<Series> = read.await??.into_iter().map(series_of).collect();
-    Ok(Page {
-        items,
-        next_cursor: None,
-        total: None,
-    })
+    let key = |series: &Series| format!("{} {}", series.id, series.workload);
+    let mut page = page.cut(items, key, |_, _| true);
+    // Not counted beyond this page.
+    page.total = None;
+    Ok(page)
+}
+
+/// Number and workload, as the cursor holds them.
+fn key_of(cursor: &str) -> ServiceResult<(i64, String)> {
+    let (id, workload) = cursor.split_once(' ').ok_or_else(foreign_cursor)?;
+    Ok((id.parse().map_err(|_| foreign_cursor())?, workload.to_owned()))
 }
 
 /// A series over time, with its levels and what people said.
@@ -66,7 +81,8 @@ pub async fn history(
         .ok_or_else(|| ServiceError::not_found("unknown-series", format!("there is no series {id}")))?;
     let points: Vec<Point> = points.into_iter().map(point_of).collect();
     let shifts = shifts(&annotations);
-    let judged = state.lab.compute(move || {
+    let judged = state.lab.turns.turn().await?;
+    let judged = judged.compute(move || {
         let (changes, levels) = levels(&points, &shifts)?;
         Ok((points, changes, levels))
     });

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::lab::Lab;
 use super::webhook::Webhook;
 use super::{curate, keep};
-use crate::clock;
+use crate::{allocator, clock};
 
 /// The outbox and new runs are looked at this often; other processes put runs there, too.
 const LOOK: Duration = Duration::from_secs(5);
@@ -19,6 +19,8 @@ const ROLL_UP: Duration = Duration::from_secs(24 * 3600);
 
 /// Alerts that are told in one go.
 const NEWS: u32 = 50;
+/// How long turns that end are gathered before their memory is given back.
+const GATHER: Duration = Duration::from_secs(2);
 /// How long a webhook that fails is left alone.
 const LEAVE_ALONE: Duration = Duration::from_secs(300);
 
@@ -26,8 +28,26 @@ const LEAVE_ALONE: Duration = Duration::from_secs(300);
 pub async fn run(lab: Arc<Lab>, keep_days: u32, webhook: Option<Webhook>, stop: CancellationToken) {
     tokio::join!(
         look_after(&lab, keep_days, &stop),
-        tell(&lab, webhook.as_ref(), &stop)
+        tell(&lab, webhook.as_ref(), &stop),
+        give_memory_back(&lab, &stop)
     );
+}
+
+/// Gives memory back when a turn with large runs has ended: together with those that end soon after.
+async fn give_memory_back(lab: &Lab, stop: &CancellationToken) {
+    loop {
+        let round = async {
+            lab.turns.freed().await;
+            tokio::time::sleep(GATHER).await;
+            if let Err(error) = tokio::task::spawn_blocking(allocator::give_free_memory_back).await {
+                tracing::warn!(%error, "memory could not be given back");
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = round => {}
+        }
+    }
 }
 
 /// Tells of every alert once; what could not be told is told later, after a restart, too.

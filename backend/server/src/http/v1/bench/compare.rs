@@ -14,6 +14,8 @@ use crate::http::v1::rights;
 use crate::services::bench::compare::{self, Exported, Pair};
 use crate::state::AppState;
 
+use super::send_encoded;
+
 /// Query of [`compare()`].
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -48,7 +50,7 @@ pub async fn compare(
     query: Query<CompareQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
-    Ok(HttpResponse::Ok().json(compare::compare(&state, query.pair()).await?))
+    Ok(send_encoded(compare::compare(&state, query.pair()).await?))
 }
 
 /// Query of [`text`].

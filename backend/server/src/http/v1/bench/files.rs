@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use fleethold_api_types::bench::{Attachment, AttachmentKind, Flame, ImportReport, Side};
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::http::query::Query;
 use crate::http::v1::rights;
 use crate::services::bench::import::{self, Upload};
 use crate::services::bench::{files, flame};
-use crate::services::error::{ServiceError, ServiceResult};
+use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
 use crate::state::AppState;
 
 /// How long a file may take to come in.
@@ -43,8 +43,8 @@ pub struct ImportQuery {
     request_body(content = String, content_type = "application/octet-stream"),
     responses((status = 201, body = ImportReport), (status = 200, body = ImportReport),
         (status = 400, body = fleethold_api_types::Problem), (status = 403, body = fleethold_api_types::Problem),
-        (status = 413, body = fleethold_api_types::Problem), (status = 422, body = fleethold_api_types::Problem),
-        (status = 503, body = fleethold_api_types::Problem)))]
+        (status = 413, body = fleethold_api_types::Problem), (status = 415, body = fleethold_api_types::Problem),
+        (status = 422, body = fleethold_api_types::Problem), (status = 503, body = fleethold_api_types::Problem)))]
 pub async fn import(
     state: web::Data<AppState>,
     request: HttpRequest,
@@ -98,6 +98,7 @@ pub struct AttachQuery {
     request_body(content = String, content_type = "application/octet-stream"),
     responses((status = 201, body = Attachment), (status = 404, body = fleethold_api_types::Problem),
         (status = 409, body = fleethold_api_types::Problem), (status = 413, body = fleethold_api_types::Problem),
+        (status = 415, body = fleethold_api_types::Problem),
         (status = 422, body = fleethold_api_types::Problem)))]
 pub async fn attach(
     state: web::Data<AppState>,
@@ -130,7 +131,7 @@ pub async fn get(
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
     let (run, id) = path.into_inner();
-    let (file, bytes) = files::get(&state, Some(run), id).await?;
+    let (file, pieces) = files::send(&state, run, id).await?;
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || "-._=".contains(c) {
             c
@@ -145,7 +146,8 @@ pub async fn get(
             header::CONTENT_DISPOSITION,
             format!("attachment; filename=\"{name}\""),
         ))
-        .body(bytes))
+        .no_chunking(file.size)
+        .streaming(pieces.map_ok(web::Bytes::from)))
 }
 
 /// Query of [`flame()`].
@@ -179,6 +181,17 @@ async fn read(request: &HttpRequest, payload: web::Payload) -> ServiceResult<Vec
 }
 
 async fn read_all(request: &HttpRequest, mut payload: web::Payload) -> ServiceResult<Vec<u8>> {
+    if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
+        && coding != "identity"
+    {
+        let coding = String::from_utf8_lossy(coding.as_bytes());
+        let text = format!("Content-Encoding: expected the file as it is, found {coding:?}: unpack it first");
+        return Err(ServiceError::new(
+            ErrorKind::UnsupportedMedia,
+            "content-encoding",
+            text,
+        ));
+    }
     let announced: Option<usize> = request
         .headers()
         .get(header::CONTENT_LENGTH)

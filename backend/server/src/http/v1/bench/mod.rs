@@ -8,7 +8,11 @@ pub mod runs;
 pub mod series;
 pub mod workloads;
 
+use actix_web::HttpResponse;
+use actix_web::http::header::ContentType;
+
 use crate::http::methods::{Methods, at};
+use crate::services::bench::encoded::Encoded;
 use crate::services::error::{ServiceError, ServiceResult};
 
 /// Its resources.
@@ -33,6 +37,11 @@ pub(super) fn resources() -> Vec<Methods> {
         at("/bench/alerts").get(curate::alerts),
         at("/bench/alerts/{id}").post(curate::change_alert),
     ]
+}
+
+/// A reply that was written as text already.
+fn send_encoded(Encoded(text): Encoded) -> HttpResponse {
+    HttpResponse::Ok().content_type(ContentType::json()).body(text)
 }
 
 /// Refuses a text that no workload can be called.

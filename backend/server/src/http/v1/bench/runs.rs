@@ -16,7 +16,7 @@ use crate::services::bench::runs;
 use crate::services::paging::PageRequest;
 use crate::state::AppState;
 
-use super::plain_text;
+use super::{plain_text, send_encoded};
 
 /// `POST /api/v1/bench/runs` → 202 with the queued run and its `Location`. One run measures at a time, up to 32 wait
 /// (503 `bench-queue-full` beyond). Starting, stopping and changing anything of the lab needs `Sys.Modify` on `/system`.
@@ -77,7 +77,7 @@ pub async fn list(
         (status = 503, body = fleethold_api_types::Problem)))]
 pub async fn get(state: web::Data<AppState>, caller: Caller, id: web::Path<Uuid>) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
-    Ok(HttpResponse::Ok().json(runs::get(&state, *id).await?))
+    Ok(send_encoded(runs::get(&state, *id).await?))
 }
 
 /// `POST /api/v1/bench/runs/{id}/cancel`: asks the run to stop; what it measured is kept as partial.

@@ -3,6 +3,7 @@
 use actix_web::{HttpResponse, web};
 use fleethold_api_types::Page;
 use fleethold_api_types::bench::{Series, SeriesHistory};
+use fleethold_history::bench::MAX_SERIES;
 use serde::Deserialize;
 use time::{OffsetDateTime, UtcOffset};
 
@@ -12,6 +13,7 @@ use crate::http::query::Query;
 use crate::http::v1::rights;
 use crate::services::bench::series;
 use crate::services::error::{ServiceError, ServiceResult};
+use crate::services::paging::PageRequest;
 use crate::state::AppState;
 
 use super::plain_text;
@@ -22,20 +24,34 @@ use super::plain_text;
 pub struct SeriesQuery {
     /// Only of this workload.
     workload: Option<String>,
+    /// From the page before.
+    cursor: Option<String>,
+    /// Entries a page, at most 1,999; absent: as many.
+    limit: Option<usize>,
 }
 
-/// `GET /api/v1/bench/series?workload=`: at most 2,000.
+/// Series of a page at most: one more is asked of the history, to know whether another page follows.
+const MAX_PAGE: usize = MAX_SERIES as usize - 1;
+
+/// `GET /api/v1/bench/series?workload=&cursor=&limit=`: by workload and number, a page at a time.
 #[utoipa::path(get, path = "/api/v1/bench/series", tag = "bench", params(SeriesQuery),
-    responses((status = 200, body = Page<Series>), (status = 503, body = fleethold_api_types::Problem)))]
+    responses((status = 200, body = Page<Series>), (status = 400, body = fleethold_api_types::Problem), (status = 503, body = fleethold_api_types::Problem)))]
 pub async fn list(
     state: web::Data<AppState>,
     caller: Caller,
     query: Query<SeriesQuery>,
 ) -> ApiResult<HttpResponse> {
     rights::system(&state, &caller)?;
-    let workload = query.into_inner().workload;
+    let SeriesQuery {
+        workload,
+        cursor,
+        limit,
+    } = query.into_inner();
     plain_text("workload", workload.as_deref())?;
-    Ok(HttpResponse::Ok().json(series::list(&state, workload).await?))
+    let list = ["bench-series", workload.as_deref().unwrap_or_default()];
+    let page = PageRequest::parse(&list, cursor.as_deref(), Some(limit.unwrap_or(MAX_PAGE)))?;
+    let page = page.at_most(MAX_PAGE);
+    Ok(HttpResponse::Ok().json(series::list(&state, workload, &page).await?))
 }
 
 /// Query of [`history`].
