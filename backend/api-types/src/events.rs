@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::bench::{BenchRun, LiveSample};
+use crate::bench::{Alert, BenchRun, LiveSample};
 use crate::{FleetSummary, Health, Job, JobSample, StoreRow};
 
 /// Name in the SSE field `event`.
@@ -23,6 +23,8 @@ pub enum EventKind {
     Job,
     /// [`BenchEvent`](Event::Bench): benchmark runs that changed, with the samples taken since.
     Bench,
+    /// [`AlertEvent`](Event::Alert): benchmark alerts that were opened or confirmed, and how many stand.
+    Alert,
     /// [`ServerEvent`].
     Server,
 }
@@ -35,6 +37,7 @@ impl EventKind {
             Self::Store => "store",
             Self::Job => "job",
             Self::Bench => "bench",
+            Self::Alert => "alert",
             Self::Server => "server",
         }
     }
@@ -53,6 +56,9 @@ pub struct SnapshotEvent {
     /// Queued and running benchmark runs, and those that ended lately.
     #[serde(default)]
     pub bench: Vec<BenchRun>,
+    /// Benchmark alerts that are open or confirmed: nobody has acknowledged or muted them.
+    #[serde(default)]
+    pub standing_alerts: u32,
 }
 
 /// What changed on the server itself.
@@ -92,6 +98,13 @@ pub enum Event {
         /// What they measured since the event before.
         samples: Vec<LiveSample>,
     },
+    /// See [`EventKind::Alert`].
+    Alert {
+        /// Alerts that are open or confirmed now.
+        standing: u32,
+        /// Those that were opened or confirmed since the event before; empty when some only went.
+        alerts: Vec<Alert>,
+    },
     /// See [`EventKind::Server`].
     Server(Box<ServerEvent>),
 }
@@ -104,6 +117,7 @@ impl Event {
             Self::Store { .. } => EventKind::Store,
             Self::Job { .. } => EventKind::Job,
             Self::Bench { .. } => EventKind::Bench,
+            Self::Alert { .. } => EventKind::Alert,
             Self::Server(_) => EventKind::Server,
         }
     }
@@ -127,6 +141,11 @@ impl Event {
             runs: Vec<BenchRun>,
             samples: Vec<LiveSample>,
         }
+        #[derive(Deserialize)]
+        struct Alerts {
+            standing: u32,
+            alerts: Vec<Alert>,
+        }
         Ok(match kind {
             EventKind::Snapshot => Self::Snapshot(serde_json::from_str(data)?),
             EventKind::Store => Self::Store {
@@ -139,6 +158,10 @@ impl Event {
             EventKind::Bench => {
                 let Benches { runs, samples } = serde_json::from_str(data)?;
                 Self::Bench { runs, samples }
+            }
+            EventKind::Alert => {
+                let Alerts { standing, alerts } = serde_json::from_str(data)?;
+                Self::Alert { standing, alerts }
             }
             EventKind::Server => Self::Server(serde_json::from_str(data)?),
         })

@@ -99,6 +99,7 @@ fn connect(inner: &Rc<RefCell<Inner>>, report: &Rc<dyn Fn(Report)>) {
         EventKind::Store,
         EventKind::Job,
         EventKind::Bench,
+        EventKind::Alert,
         EventKind::Server,
     ] {
         let report = report.clone();

@@ -236,6 +236,7 @@ pub fn sign(ink: Ink) -> Html {
         Ink::Past => html! { <circle class="hist" cx="8" cy="8" r="5" /> },
         Ink::Level => html! { <line class="seg-line" x1="0" x2="16" y1="8" y2="8" /> },
         Ink::Accent => html! { <line class="cp" x1="8" x2="8" y1="0" y2="16" /> },
+        Ink::Busy => html! { <path class="busy" d="M8 2l6 11H2z" /> },
         Ink::Outlier | Ink::Rule => html! { <path class="out" d="M3 3l10 10M13 3L3 13" /> },
     };
     html! { <svg class="swatch" viewBox="0 0 16 16" aria-hidden="true">{ mark }</svg> }

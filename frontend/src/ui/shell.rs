@@ -13,7 +13,7 @@ use crate::{
     live::{Conn, topic, use_topics},
     model::format,
     route::Route,
-    t,
+    t, tn,
 };
 
 /// Props of [`Shell`].
@@ -163,8 +163,9 @@ struct RailProps {
 #[component(Rail)]
 fn rail(props: &RailProps) -> Html {
     let app = use_app();
-    use_topics(&app.live, topic::JOBS);
+    use_topics(&app.live, topic::JOBS | topic::ALERTS);
     let running = app.live.read().running().count();
+    let alerts = app.live.read().alerts.standing;
     let here = use_route::<Route>();
     let item = |route: Route, icon: &'static str, word: &'static str, current: bool, extra: Html| {
         html! {
@@ -176,6 +177,11 @@ fn rail(props: &RailProps) -> Html {
     } else {
         html! {}
     };
+    let standing = if alerts > 0 {
+        html! { <span class="rail-count warn" data-testid="alerts-standing" title={tn!(u64::from(alerts), bench.standing_one, bench.standing)}><span class="vh">{ t!(bench.alerts) }{ " " }</span>{ alerts }</span> }
+    } else {
+        html! {}
+    };
     html! {
         <nav class="rail" aria-label={t!(nav_main)}>
             <Link<Route> to={Route::Fleet} classes="rail-mark">
@@ -184,7 +190,7 @@ fn rail(props: &RailProps) -> Html {
             { item(Route::Fleet, "fleet", t!(nav_fleet), matches!(here, Some(Route::Fleet | Route::Store { .. })), html! {}) }
             { item(Route::Jobs, "jobs", t!(nav_jobs), matches!(here, Some(Route::Jobs | Route::Job { .. })), count) }
             { item(Route::History, "history", t!(nav_history), matches!(here, Some(Route::History | Route::HistoryItem { .. })), html! {}) }
-            { item(Route::Bench, "bench", t!(bench.nav), here.as_ref().is_some_and(is_bench), html! {}) }
+            { item(Route::Bench, "bench", t!(bench.nav), here.as_ref().is_some_and(is_bench), standing) }
             <span class="rail-gap" />
             { item(Route::Settings, "gear", t!(nav_settings), matches!(here, Some(Route::Settings)), html! {}) }
             <button type="button" class="rail-item" onclick={props.on_help.clone()} data-testid="help"><Icon name="help" />{ t!(nav_help) }</button>

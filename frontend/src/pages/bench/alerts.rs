@@ -12,6 +12,8 @@ use super::{
 };
 use crate::{
     api::bench::{self, word},
+    app::use_app,
+    live::{topic, use_topics},
     model::{
         query::QueryMap,
         unit::{change, probability},
@@ -40,7 +42,13 @@ pub fn alerts_page() -> Html {
     use_title(t!(bench.alerts));
     let (query, set_query) = use_query();
     let state = STATES.into_iter().find(|s| word(s) == query.get("state"));
-    let alerts = use_load(state, |state| async move { bench::bench_alerts(state).await });
+    let app = use_app();
+    use_topics(&app.live, topic::ALERTS);
+    // asked again whenever the feed tells of one; what is shown stays until the answer is there
+    let told = app.live.read().alerts.told;
+    let alerts = use_load((state, told), |(state, _)| async move {
+        bench::bench_alerts(state).await
+    });
     let changing = use_state(|| None::<(Alert, AlertState)>);
     let on_state = {
         let (query, set_query) = (query.clone(), set_query.clone());

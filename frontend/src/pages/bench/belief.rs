@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fleethold_api_types::bench::{BenchRunDetail, Comparison, FloorState, Side};
+use fleethold_api_types::bench::{BenchRunDetail, Comparison, FloorState, Side, Tally};
 use yew::prelude::*;
 
 use crate::{
@@ -50,8 +50,8 @@ pub(super) fn verdict_panel(props: &VerdictProps) -> Html {
     html! {
         <section class="panel verdict-line" aria-label={t!(bench.verdict)} data-testid="verdict">
             <div>
-                <p class="big" data-testid="verdict-sentence">{ verdict::sentence(c, &props.metric) }</p>
-                { for others.map(|m| html! { <p class="soft also"><b>{ &m.name }</b>{ ": " }{ verdict::sentence(c, &m.name) }</p> }) }
+                <p class="big" data-testid="verdict-sentence">{ said(c, &props.metric) }</p>
+                { for others.map(|m| html! { <p class="soft also"><b>{ &m.name }</b>{ ": " }{ said(c, &m.name) }</p> }) }
                 <div class="ab">
                     { side(Side::Before, &c.before.label) }
                     { side(Side::After, &c.after.label) }
@@ -65,6 +65,14 @@ pub(super) fn verdict_panel(props: &VerdictProps) -> Html {
                 <dl class="facts left">{ for facts_of(props).into_iter().map(|(word, text)| html! { <><dt>{ word }</dt><dd>{ text }</dd></> }) }</dl>
             </div>
         </section>
+    }
+}
+
+/// The server's sentence, in the language of every export; or why there is none.
+fn said(c: &Comparison, metric: &str) -> Html {
+    match verdict::findings(c, metric) {
+        Some(found) => html! { <span lang="en">{ &found.sentence }</span> },
+        None => html! { { verdict::unjudged(c) } },
     }
 }
 
@@ -94,8 +102,8 @@ fn facts_of(props: &VerdictProps) -> Vec<(&'static str, Html)> {
         t!(bench.significance),
         html! { { tn!(u64::from(c.judged_cells), bench.holm_one, bench.holm, alpha = bound(c.alpha)) } },
     ));
-    let control = verdict::tally(c, &props.metric, true);
-    let text = match control.all() {
+    let control = verdict::findings(c, &props.metric).map_or_else(Tally::default, |f| f.control);
+    let text = match control.faster + control.slower + control.equal + control.inconclusive {
         0 => t!(bench.no_control).to_owned(),
         all => t!(
             bench.control_says,

@@ -89,11 +89,13 @@ pub(super) fn change_points(props: &ChangesProps) -> Html {
             <table class="table" data-testid="change-points">
                 <thead><tr>
                     <th scope="col">{ t!(bench.change_point) }</th><th scope="col">{ t!(bench.commits) }</th><th scope="col" class="num">{ t!(bench.level) }</th>
-                    <th scope="col" class="num">{ t!(bench.change) }</th><th scope="col" class="num">{ "p" }</th><th scope="col">{ t!(bench.note) }</th>
+                    <th scope="col" class="num">{ t!(bench.change) }</th><th scope="col" class="num">{ "p" }</th><th scope="col">{ t!(bench.note) }</th><th scope="col"><span class="vh">{ t!(bench.compare) }</span></th>
                 </tr></thead>
                 <tbody>
                     { for h.changes.iter().rev().map(|c| {
                         let point = h.points.get(c.at as usize);
+                        // the runs on both sides of it, by their ids: the link shows the same for ever
+                        let pair = c.at.checked_sub(1).and_then(|at| h.points.get(at as usize)).zip(point);
                         let (before, after) = (c.at.checked_sub(1).and_then(level), level(c.at));
                         let levels = before.zip(after).map_or_else(|| "–".to_owned(), |(b, a)| {
                             let (from, to) = shown.pair(b, a);
@@ -114,6 +116,7 @@ pub(super) fn change_points(props: &ChangesProps) -> Html {
                                 <td class="num"><span class="verdict" data-v={key}><Icon name={key} />{ change(c.ratio) }</span></td>
                                 <td class="num">{ probability(c.p) }</td>
                                 <td class="soft">{ note.map(|n| n.reason.clone()).unwrap_or_default() }</td>
+                                <td>if let Some((older, newer)) = pair { <Link<Route, QueryMap> to={Route::BenchCompare} query={Some(QueryMap::default().with("before", &older.run.to_string()).with("after", &newer.run.to_string()))} classes="link">{ t!(bench.compare_around) }</Link<Route, QueryMap>> }</td>
                             </tr>
                         }
                     }) }

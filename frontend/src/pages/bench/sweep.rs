@@ -72,7 +72,7 @@ pub(super) fn sweep(props: &SweepProps) -> Html {
                 <table class={classes!("matrix", (scenarios.len() < 3).then_some("few"))}>
                     <caption class="vh">{ t!(bench.sweep_caption, knob = c.knob) }</caption>
                     <thead><tr>
-                        <th scope="col">{ &c.knob }</th>
+                        <th scope="col" class="knob">{ &c.knob }</th>
                         { for scenarios.iter().map(|s| html! { <th scope="col">{ &s.name }<small>{ &s.legend }</small></th> }) }
                     </tr></thead>
                     <tbody>

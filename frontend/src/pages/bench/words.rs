@@ -5,6 +5,8 @@ use yew::prelude::*;
 use yew_router::prelude::*;
 
 use crate::{
+    app::use_app,
+    live::{topic, use_topics},
     model::bench::verdict,
     route::Route,
     t,
@@ -104,6 +106,9 @@ pub(super) struct TabsProps {
 /// The pages of the lab.
 #[component(Tabs)]
 pub(super) fn tabs(props: &TabsProps) -> Html {
+    let app = use_app();
+    use_topics(&app.live, topic::ALERTS);
+    let alerts = app.live.read().alerts.standing;
     let pages = [
         (Route::Bench, t!(bench.runs_tab)),
         (Route::BenchCompare, t!(bench.compare)),
@@ -115,7 +120,8 @@ pub(super) fn tabs(props: &TabsProps) -> Html {
         <nav class="tabs" aria-label={t!(bench.title)}>
             { for pages.into_iter().map(|(route, word)| {
                 let current = route == props.here;
-                html! { <TabLink to={route} {current} {word} /> }
+                let count = (route == Route::BenchAlerts && alerts > 0).then_some(alerts);
+                html! { <TabLink to={route} {current} {word} {count} /> }
             }) }
         </nav>
     }
@@ -126,6 +132,8 @@ struct TabProps {
     to: Route,
     current: bool,
     word: &'static str,
+    /// Behind the word.
+    count: Option<u32>,
 }
 
 /// The router's own link has no `aria-current`.
@@ -144,7 +152,7 @@ fn tab_link(props: &TabProps) -> Html {
             }
         }
     };
-    html! { <a href={props.to.to_path()} {onclick} aria-current={props.current.then_some("page")}>{ props.word }</a> }
+    html! { <a href={props.to.to_path()} {onclick} aria-current={props.current.then_some("page")}>{ props.word }if let Some(n) = props.count { { " " }<span class="count">{ n }</span> }</a> }
 }
 
 /// Verdict counts of a run: the sign, the number, the word for screen readers.

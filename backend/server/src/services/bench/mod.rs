@@ -23,6 +23,7 @@ pub mod plan;
 pub mod record;
 pub mod runs;
 pub mod series;
+pub mod standing;
 pub mod table;
 pub mod upkeep;
 pub mod webhook;
