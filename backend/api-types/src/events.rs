@@ -127,6 +127,17 @@ impl Event {
     /// # Errors
     /// The JSON does not have the kind's shape.
     pub fn parse(kind: EventKind, data: &str) -> Result<Self, serde_json::Error> {
+        let mut text = serde_json::Deserializer::from_str(data);
+        let event = Self::read(kind, &mut text)?;
+        text.end()?;
+        Ok(event)
+    }
+
+    /// Reads the content of an event named `kind` from any format.
+    ///
+    /// # Errors
+    /// It does not have the kind's shape.
+    pub fn read<'de, D: serde::Deserializer<'de>>(kind: EventKind, content: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Stores {
             stores: Vec<StoreRow>,
@@ -147,23 +158,23 @@ impl Event {
             alerts: Vec<Alert>,
         }
         Ok(match kind {
-            EventKind::Snapshot => Self::Snapshot(serde_json::from_str(data)?),
+            EventKind::Snapshot => Self::Snapshot(Box::deserialize(content)?),
             EventKind::Store => Self::Store {
-                stores: serde_json::from_str::<Stores>(data)?.stores,
+                stores: Stores::deserialize(content)?.stores,
             },
             EventKind::Job => {
-                let Jobs { jobs, samples } = serde_json::from_str(data)?;
+                let Jobs { jobs, samples } = Jobs::deserialize(content)?;
                 Self::Job { jobs, samples }
             }
             EventKind::Bench => {
-                let Benches { runs, samples } = serde_json::from_str(data)?;
+                let Benches { runs, samples } = Benches::deserialize(content)?;
                 Self::Bench { runs, samples }
             }
             EventKind::Alert => {
-                let Alerts { standing, alerts } = serde_json::from_str(data)?;
+                let Alerts { standing, alerts } = Alerts::deserialize(content)?;
                 Self::Alert { standing, alerts }
             }
-            EventKind::Server => Self::Server(serde_json::from_str(data)?),
+            EventKind::Server => Self::Server(Box::deserialize(content)?),
         })
     }
 }

@@ -10,7 +10,7 @@ use super::{backend::CanvasBackend, colours::Colours, paint::Pen, redraw::use_re
 use crate::{
     model::figure::{Cell, Figure, Ink},
     t,
-    ui::{Icon, Menu, toast::use_toast},
+    ui::{Menu, glyph, toast::use_toast},
 };
 
 /// Props of [`FigurePanel`].
@@ -121,7 +121,7 @@ pub fn figure_panel(props: &FigureProps) -> Html {
                 { props.controls.clone() }
                 <span class="grow" />
                 { log.unwrap_or_default() }
-                <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(show_as_table)} title={t!(show_as_table)} aria-pressed={as_table.to_string()} onclick={toggle_table}><Icon name="table" /></button>
+                <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(show_as_table)} title={t!(show_as_table)} aria-pressed={as_table.to_string()} onclick={toggle_table}>{ glyph("table") }</button>
                 { files }
             </div>
             if *as_table {

@@ -206,6 +206,7 @@ pub(super) static DE: BenchTexts = BenchTexts {
     no_machines_text: "Der erste Lauf fügt seine Maschine hinzu.",
     no_points: "Kein Lauf in diesem Bereich",
     no_run_matches: "Kein Lauf passt",
+    no_run_of: "Kein beendeter Lauf der Revision {revision} unter den neuesten",
     no_runs: "Noch nichts gemessen",
     no_runs_text: "Oben eine Last messen oder die Datei eines anderen Werkzeugs einlesen.",
     no_series: "Noch keine Reihe",

@@ -225,6 +225,7 @@ texts! {
     no_machines_text: "The first run adds the machine it ran on.",
     no_points: "No run in this range",
     no_run_matches: "No run matches",
+    no_run_of: "No ended run of revision {revision} among the newest ones",
     no_runs: "Nothing was measured yet",
     no_runs_text: "Run a workload above, or import a file of another tool.",
     no_series: "No series yet",

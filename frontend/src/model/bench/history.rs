@@ -18,13 +18,18 @@ pub fn short(revision: &str) -> &str {
     revision.get(..7).unwrap_or(revision)
 }
 
-/// `10-11` on a clock, or `03:31` when all is of one day.
-fn day(point: &Point, offset: UtcOffset, one_day: bool) -> String {
-    if one_day {
-        return crate::model::format::clock_short(point.at, offset);
-    }
+/// `10-11`; `03:31` when all is of one day, `03:31:07` when all is of one hour, with the year over more than one.
+fn when(point: &Point, offset: UtcOffset, span: time::Duration) -> String {
     let at = point.at.to_offset(offset);
-    format!("{:02}-{:02}", u8::from(at.month()), at.day())
+    if span < time::Duration::hours(1) {
+        format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second())
+    } else if span < time::Duration::days(2) {
+        crate::model::format::clock_short(point.at, offset)
+    } else if span < time::Duration::days(365) {
+        format!("{:02}-{:02}", u8::from(at.month()), at.day())
+    } else {
+        format!("{:04}-{:02}", at.year(), u8::from(at.month()))
+    }
 }
 
 /// How the values of a series are written.
@@ -110,13 +115,13 @@ pub fn figure(
         .flat_map(|l| [l.lower_quartile, l.upper_quartile]);
     let step = count.div_ceil(6).max(1);
     let ends = history.points.first().zip(history.points.last());
-    let one_day = ends.is_some_and(|(a, b)| b.at - a.at < time::Duration::days(2));
+    let span = ends.map_or(time::Duration::ZERO, |(a, b)| b.at - a.at);
     let labels = history
         .points
         .iter()
         .enumerate()
         .filter(|(i, _)| i % step == 0)
-        .map(|(i, p)| (i as f64, day(p, offset, one_day), (i / step) % 2 == 1))
+        .map(|(i, p)| (i as f64, when(p, offset, span), (i / step) % 2 == 1))
         .collect();
     Figure {
         label,
@@ -401,6 +406,27 @@ mod tests {
             }
         )));
         assert!(f.y.scale.high < 1000.0, "{:?}", f.y.scale);
+    }
+
+    #[test]
+    fn the_labels_below_tell_neighbours_apart() {
+        let label = |h: &SeriesHistory| {
+            let f = figure(h, None, false, UtcOffset::UTC, String::new());
+            match f.x.labels {
+                Labels::Given(given) => given[0].1.clone(),
+                Labels::Unit(_) => panic!("times"),
+            }
+        };
+        let mut h = history();
+        assert_eq!(label(&h), "09-02");
+        for (i, p) in h.points.iter_mut().enumerate() {
+            p.at = datetime!(2026-09-02 10:00 UTC) + time::Duration::seconds(i as i64);
+        }
+        assert_eq!(label(&h), "10:00:00");
+        h.points[7].at = datetime!(2026-09-02 18:00 UTC);
+        assert_eq!(label(&h), "10:00");
+        h.points[7].at = datetime!(2028-09-02 18:00 UTC);
+        assert_eq!(label(&h), "2026-09");
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(super) fn summary(values: &[f64]) -> Summary {
 }
 
 /// Two scenarios, three values and the control row.
-pub(super) fn comparison() -> Comparison {
+pub(crate) fn comparison() -> Comparison {
     let row = |scenario: &str, value: &str, control, cell| MatrixRow {
         scenario: scenario.into(),
         value: value.into(),

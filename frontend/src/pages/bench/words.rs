@@ -1,6 +1,7 @@
 //! Words of the lab: verdicts, states of runs, the tabs between its pages.
 
 use fleethold_api_types::bench::{AlertState, BenchRun, BenchState, Verdict};
+use web_sys::{Element, ScrollIntoViewOptions, ScrollLogicalPosition};
 use yew::prelude::*;
 use yew_router::prelude::*;
 
@@ -10,12 +11,12 @@ use crate::{
     model::bench::verdict,
     route::Route,
     t,
-    ui::{Icon, state::Look},
+    ui::{glyph, state::Look},
 };
 
-/// Props of [`VerdictWord`].
+/// What is shown; drawn by [`VerdictWord::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct VerdictProps {
+pub(super) struct VerdictWord {
     /// Verdict.
     pub verdict: Verdict,
     /// What follows the word, such as the change.
@@ -23,15 +24,16 @@ pub(super) struct VerdictProps {
     pub change: Option<String>,
 }
 
-/// A verdict: glyph, word, colour; the same everywhere.
-#[component(VerdictWord)]
-pub(super) fn verdict_word(props: &VerdictProps) -> Html {
-    let (key, word) = verdict::look(props.verdict);
-    html! {
-        <span class="verdict" data-v={key}>
-            <Icon name={key} />{ word }
-            if let Some(change) = &props.change { { format!(", {change}") } }
-        </span>
+impl VerdictWord {
+    /// A verdict: glyph, word, colour; the same everywhere.
+    pub(super) fn view(&self) -> Html {
+        let (key, word) = verdict::look(self.verdict);
+        html! {
+            <span class="verdict" data-v={key}>
+                { glyph(key) }{ word }
+                if let Some(change) = &self.change { { format!(", {change}") } }
+            </span>
+        }
     }
 }
 
@@ -49,17 +51,18 @@ pub(super) fn run_look(state: BenchState) -> Look {
 
 /// A run's state in a pill.
 #[derive(Properties, PartialEq)]
-pub(super) struct RunBadgeProps {
+pub(super) struct RunBadge {
     /// State.
     pub state: BenchState,
 }
 
-/// The pill.
-#[component(RunBadge)]
-pub(super) fn run_badge(props: &RunBadgeProps) -> Html {
-    let look = run_look(props.state);
-    html! {
-        <span class="badge" data-state={look.state} data-testid="bench-state" data-bench-state={crate::api::bench::word(&props.state)}><Icon name={look.icon} />{ look.word }</span>
+impl RunBadge {
+    /// The pill.
+    pub(super) fn view(&self) -> Html {
+        let look = run_look(self.state);
+        html! {
+            <span class="badge" data-state={look.state} data-testid="bench-state" data-bench-state={crate::api::bench::word(&self.state)}>{ glyph(look.icon) }{ look.word }</span>
+        }
     }
 }
 
@@ -139,6 +142,16 @@ struct TabProps {
 /// The router's own link has no `aria-current`.
 #[component(TabLink)]
 fn tab_link(props: &TabProps) -> Html {
+    let node = use_node_ref();
+    // on a phone the last tabs are beyond the edge
+    use_effect_with((node.clone(), props.current), |(node, current)| {
+        if let (true, Some(link)) = (*current, node.cast::<Element>()) {
+            let how = ScrollIntoViewOptions::new();
+            how.set_block(ScrollLogicalPosition::Nearest);
+            how.set_inline(ScrollLogicalPosition::Nearest);
+            link.scroll_into_view_with_scroll_into_view_options(&how);
+        }
+    });
     let navigator = use_navigator();
     let onclick = {
         let to = props.to.clone();
@@ -152,7 +165,7 @@ fn tab_link(props: &TabProps) -> Html {
             }
         }
     };
-    html! { <a href={props.to.to_path()} {onclick} aria-current={props.current.then_some("page")}>{ props.word }if let Some(n) = props.count { { " " }<span class="count">{ n }</span> }</a> }
+    html! { <a ref={node} href={props.to.to_path()} {onclick} aria-current={props.current.then_some("page")}>{ props.word }if let Some(n) = props.count { { " " }<span class="count">{ n }</span> }</a> }
 }
 
 /// Verdict counts of a run: the sign, the number, the word for screen readers.
@@ -167,7 +180,7 @@ pub(super) fn counts(verdicts: [u32; 4]) -> Html {
     html! {
         <span class="counts">
             { for all.into_iter().filter(|(_, n, _)| *n > 0).map(|(key, n, word)| html! {
-                <span class="verdict" data-v={key} title={word}><Icon name={key} />{ n }<span class="vh">{ " " }{ word }</span></span>
+                <span class="verdict" data-v={key} title={word}>{ glyph(key) }{ n }<span class="vh">{ " " }{ word }</span></span>
             }) }
         </span>
     }
