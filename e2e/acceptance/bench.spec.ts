@@ -144,12 +144,35 @@ test('an alert shows without a reload: in the navigation, in the list, and no mo
   else await expect(standing).toHaveCount(0);
 });
 
+test('a link that names revisions ends at the ids of their runs, which are kept', async ({ signedIn: page, server }) => {
+  const bench = await Bench.signIn(page.context().request, server);
+  const before = await bench.import('rev-a.csv', csvRun(303));
+  const after = await bench.import('rev-b.csv', csvRun(304, 1.2));
+  const revisions: Record<string, string> = { [before]: '8c1f04e0aa', [after]: 'd27ab91f00' };
+  // files of other tools name no commit
+  await page.route(/\/api\/v1\/bench\/runs\?/, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    for (const run of json.items) run.revision = revisions[run.id] ?? run.revision;
+    await route.fulfill({ response, json });
+  });
+  await page.goto('/bench/compare?workload=restore&before=8c1f04e&after=d27ab91');
+  await expect(page).toHaveURL(new RegExp(`before=${before}`));
+  await expect(page).toHaveURL(new RegExp(`after=${after}`));
+  await expect(page.getByTestId('verdict-sentence')).toContainText('Faster in');
+  await expect.poll(async () => (await bench.run(before)).pinned && (await bench.run(after)).pinned).toBe(true);
+
+  await page.goto(`/bench/compare?before=0000000&after=${after}`);
+  await expect(page.getByTestId('problem')).toContainText('0000000');
+});
+
 test('one sentence for page and mail, and no word of German breaks it', async ({ browser, signedIn: page, server }) => {
   const bench = await Bench.signIn(page.context().request, server);
+  for (let i = 0; i < 8; i++) await bench.import(`step-${i}.csv`, csvRun(310 + i, i < 4 ? 1 : 1.6));
   const run = await bench.import('sentence.csv', csvRun(302, 1.1));
   await page.goto(`/bench/runs/${run}`);
   const sentence = await page.getByTestId('verdict-sentence').innerText();
-  expect(sentence).toContain('of 6 cells');
+  expect(sentence, 'six cells and three of the control').toMatch(/6 cells.* Control: .*3 cells/);
   const words = (await page.getByTestId('mail-text').innerText()).replace(/\s+/g, ' ');
   expect(words).toContain(`rate: ${sentence}`);
 
@@ -164,6 +187,8 @@ test('one sentence for page and mail, and no word of German breaks it', async ({
     }
     await phone.goto(`/bench/runs/${run}`);
     await expect(phone.getByTestId('verdict-sentence')).toHaveText(sentence);
+    await expect(phone.getByTestId('change-points').first()).toBeVisible();
+    await expectNoSidewaysScroll(phone);
     const knob = phone.locator('.matrix thead th').first();
     const lines = await knob.evaluate((cell) => {
       const range = document.createRange();

@@ -9,6 +9,8 @@ export interface BenchRun {
   id: string;
   state: 'queued' | 'running' | 'ok' | 'partial' | 'failed';
   stored: boolean;
+  /** Kept for good: its samples are never rolled up. */
+  pinned: boolean;
 }
 
 /** Numbers that are the same on every run of the tests. */

@@ -89,7 +89,7 @@ impl ChangePoints {
                 <table class="table" data-testid="change-points">
                     <thead><tr>
                         <th scope="col">{ t!(bench.change_point) }</th><th scope="col">{ t!(bench.commits) }</th><th scope="col" class="num">{ t!(bench.level) }</th>
-                        <th scope="col" class="num">{ t!(bench.change) }</th><th scope="col" class="num">{ "p" }</th><th scope="col">{ t!(bench.note) }</th><th scope="col"><span class="vh">{ t!(bench.compare) }</span></th>
+                        <th scope="col" class="num">{ t!(bench.change) }</th><th scope="col" class="num">{ "p" }</th><th scope="col">{ t!(bench.note) }</th><th scope="col">{ t!(bench.runs) }</th>
                     </tr></thead>
                     <tbody>
                         { for h.changes.iter().rev().map(|c| {
