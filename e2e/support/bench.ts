@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type APIRequestContext, expect } from '@playwright/test';
 import type { ServerInfo } from './server';
 
@@ -6,6 +9,8 @@ export interface BenchRun {
   id: string;
   state: 'queued' | 'running' | 'ok' | 'partial' | 'failed';
   stored: boolean;
+  /** Kept for good: its samples are never rolled up. */
+  pinned: boolean;
 }
 
 /** Numbers that are the same on every run of the tests. */
@@ -118,6 +123,32 @@ export class Bench {
       .toBe(200);
     const { run } = (await this.upload(`/import?name=${name}`, text)) as { run: string };
     return run;
+  }
+
+  /** The run `id` as if this machine, quiet, had measured it in that second, its after side `factor` times as large. */
+  async measuredHere(server: ServerInfo, id: string, factor: number, second: number): Promise<void> {
+    const reply = await this.request.get(`${this.base}/runs/${id}/export?format=json`);
+    expect(reply.ok(), await reply.text()).toBe(true);
+    const file = await reply.json();
+    for (const row of file.run.rows) {
+      for (const { samples } of row.cells) {
+        samples.values = samples.values.map((v: number, at: number) => (samples.order[at] === 'A' ? v * factor : v));
+      }
+    }
+    const at = `2026-01-01T00:00:0${second}Z`;
+    const run = randomUUID();
+    file.history = {
+      id: run, source: 'run', created_at: at, started_at: at,
+      workload: { name: file.run.workload, file_sha256: '', data_sha256: file.run.data_sha256, text: '' },
+      cold: false, quick: false, complete: true, samples: 8, operator: '', reason: '',
+      load: { others: 0, steal: 0, quiet: true }, tool_version: '',
+    };
+    file.attachments = [];
+    const outbox = join(server.dir, 'state', 'bench', 'outbox');
+    mkdirSync(outbox, { recursive: true });
+    // Whole or not at all: the server looks at any time.
+    writeFileSync(join(outbox, 'part'), JSON.stringify(file));
+    renameSync(join(outbox, 'part'), join(outbox, `${run}.json`));
   }
 
   async attach(run: string, side: 'before' | 'after', text: string): Promise<string> {

@@ -88,11 +88,7 @@ pub fn app() -> Html {
             let stage = stage.clone();
             html! {
                 <main class="center-page">
-                    <ProblemAlert
-                        title={t!(server_unreachable)}
-                        problem={problem.clone()}
-                        on_retry={Callback::from(move |()| ask(stage.clone()))}
-                    />
+                    { yew::props!(ProblemAlert { title: t!(server_unreachable), problem: problem.clone(), on_retry: Callback::from(move |()| ask(stage.clone())) }).view() }
                 </main>
             }
         }

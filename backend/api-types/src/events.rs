@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::bench::{BenchRun, LiveSample};
+use crate::bench::{Alert, BenchRun, LiveSample};
 use crate::{FleetSummary, Health, Job, JobSample, StoreRow};
 
 /// Name in the SSE field `event`.
@@ -23,6 +23,8 @@ pub enum EventKind {
     Job,
     /// [`BenchEvent`](Event::Bench): benchmark runs that changed, with the samples taken since.
     Bench,
+    /// [`AlertEvent`](Event::Alert): benchmark alerts that were opened or confirmed, and how many stand.
+    Alert,
     /// [`ServerEvent`].
     Server,
 }
@@ -35,6 +37,7 @@ impl EventKind {
             Self::Store => "store",
             Self::Job => "job",
             Self::Bench => "bench",
+            Self::Alert => "alert",
             Self::Server => "server",
         }
     }
@@ -53,6 +56,9 @@ pub struct SnapshotEvent {
     /// Queued and running benchmark runs, and those that ended lately.
     #[serde(default)]
     pub bench: Vec<BenchRun>,
+    /// Benchmark alerts that are open or confirmed: nobody has acknowledged or muted them.
+    #[serde(default)]
+    pub standing_alerts: u32,
 }
 
 /// What changed on the server itself.
@@ -92,6 +98,13 @@ pub enum Event {
         /// What they measured since the event before.
         samples: Vec<LiveSample>,
     },
+    /// See [`EventKind::Alert`].
+    Alert {
+        /// Alerts that are open or confirmed now.
+        standing: u32,
+        /// Those that were opened or confirmed since the event before; empty when some only went.
+        alerts: Vec<Alert>,
+    },
     /// See [`EventKind::Server`].
     Server(Box<ServerEvent>),
 }
@@ -104,6 +117,7 @@ impl Event {
             Self::Store { .. } => EventKind::Store,
             Self::Job { .. } => EventKind::Job,
             Self::Bench { .. } => EventKind::Bench,
+            Self::Alert { .. } => EventKind::Alert,
             Self::Server(_) => EventKind::Server,
         }
     }
@@ -113,6 +127,17 @@ impl Event {
     /// # Errors
     /// The JSON does not have the kind's shape.
     pub fn parse(kind: EventKind, data: &str) -> Result<Self, serde_json::Error> {
+        let mut text = serde_json::Deserializer::from_str(data);
+        let event = Self::read(kind, &mut text)?;
+        text.end()?;
+        Ok(event)
+    }
+
+    /// Reads the content of an event named `kind` from any format.
+    ///
+    /// # Errors
+    /// It does not have the kind's shape.
+    pub fn read<'de, D: serde::Deserializer<'de>>(kind: EventKind, content: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Stores {
             stores: Vec<StoreRow>,
@@ -127,20 +152,29 @@ impl Event {
             runs: Vec<BenchRun>,
             samples: Vec<LiveSample>,
         }
+        #[derive(Deserialize)]
+        struct Alerts {
+            standing: u32,
+            alerts: Vec<Alert>,
+        }
         Ok(match kind {
-            EventKind::Snapshot => Self::Snapshot(serde_json::from_str(data)?),
+            EventKind::Snapshot => Self::Snapshot(Box::deserialize(content)?),
             EventKind::Store => Self::Store {
-                stores: serde_json::from_str::<Stores>(data)?.stores,
+                stores: Stores::deserialize(content)?.stores,
             },
             EventKind::Job => {
-                let Jobs { jobs, samples } = serde_json::from_str(data)?;
+                let Jobs { jobs, samples } = Jobs::deserialize(content)?;
                 Self::Job { jobs, samples }
             }
             EventKind::Bench => {
-                let Benches { runs, samples } = serde_json::from_str(data)?;
+                let Benches { runs, samples } = Benches::deserialize(content)?;
                 Self::Bench { runs, samples }
             }
-            EventKind::Server => Self::Server(serde_json::from_str(data)?),
+            EventKind::Alert => {
+                let Alerts { standing, alerts } = Alerts::deserialize(content)?;
+                Self::Alert { standing, alerts }
+            }
+            EventKind::Server => Self::Server(Box::deserialize(content)?),
         })
     }
 }

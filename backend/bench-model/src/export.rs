@@ -15,7 +15,7 @@ mod html;
 mod json;
 mod mail;
 mod markdown;
-mod show;
+pub(crate) mod show;
 mod strip;
 
 pub(crate) use csv::{COLUMNS as CSV_COLUMNS, MAGIC as CSV_MAGIC};

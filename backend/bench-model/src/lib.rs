@@ -12,6 +12,7 @@
 //! | [`change_points`] | levels of a series over commits |
 //! | [`verdict`] | the one verdict and its rules |
 //! | [`matrix`], [`comparison`] | what was measured; the same with its verdicts, which every export prints |
+//! | [`findings`] | what a comparison says of a metric, in the one sentence that page and exports print |
 //! | [`mod@export`], [`mod@import`] | mail, Markdown, CSV, JSON, Go text, HTML; and files of other tools |
 //! | [`pair`] | two imported files as one matrix |
 //! | [`flame`] | folded stacks: merge, difference, layout, search |
@@ -20,6 +21,7 @@ pub mod between;
 pub mod change_points;
 pub mod comparison;
 pub mod export;
+pub mod findings;
 pub mod flame;
 pub mod histogram;
 pub mod holm;

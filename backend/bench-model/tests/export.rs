@@ -57,7 +57,10 @@ fn three_against_three_never_earns_a_star() {
     let mail = text(&matrix, ExportFormat::Mail);
     let tables = mail.split("\nfast, by").nth(1).unwrap();
     assert!(!tables.contains('*'), "{mail}");
-    assert!(mail.contains("0 faster, 0 slower"), "{mail}");
+    assert!(
+        !mail.to_lowercase().contains("faster in") && !mail.to_lowercase().contains("slower in"),
+        "{mail}"
+    );
 }
 
 #[test]

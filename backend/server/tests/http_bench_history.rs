@@ -10,6 +10,7 @@ mod support;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use support::bench::{hyperfine, measured, quiet_run, ready, upload, wait_in_outbox};
+use support::feed::Feed;
 use support::{Ground, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -359,9 +360,16 @@ async fn a_worse_run_raises_an_alert_and_people_decide_about_it() {
         .text()
         .await
         .unwrap();
+    let mut feed = Feed::follow(&api, None).await;
+    let (_, _, first) = feed.until(|(_, kind, _)| kind == "snapshot").await;
+    assert_eq!(first["standing_alerts"], 0);
     for (second, seconds) in [(1, 1.0), (2, 1.5)] {
         wait_in_outbox(&ground, &quiet_run(&exported, seconds), second);
     }
+    let (_, _, news) = feed.until(|(_, kind, _)| kind == "alert").await;
+    let standing = news["alerts"].as_array().unwrap().len() as u64;
+    assert_eq!(news["standing"], standing);
+    assert!(standing > 0 && news["alerts"][0]["state"] == "open", "{news}");
     let alerts = eventually("an alert", || async {
         let alerts = api.json("/api/v1/bench/alerts?state=open").await;
         (!alerts["items"].as_array().unwrap().is_empty()).then_some(alerts)
@@ -386,6 +394,9 @@ async fn a_worse_run_raises_an_alert_and_people_decide_about_it() {
     }
     let muted = api.json("/api/v1/bench/alerts?state=muted").await;
     assert_eq!(muted["items"][0]["id"], alert["id"]);
+    feed.until(|(_, kind, data)| kind == "alert" && data["standing"] == standing - 1)
+        .await;
+    drop(feed);
     drop(listener);
     server.stop().await;
 }

@@ -33,6 +33,12 @@ const WASM_FEATURES: [&str; 7] = [
     "--enable-sign-ext",
 ];
 
+/// The module as browsers load it, in bytes of brotli: every visitor waits for it once. It may shrink, not grow; where
+/// it went down, so does this. `frontend/src/ui/icon.rs`, `frontend/src/api/json.rs` and `frontend/src/ui/hooks.rs`
+/// say what costs and how it is kept small: about a kilobyte for each type of component, as much for each type that is
+/// read or fetched on its own.
+const MODULE_LIMIT: u64 = 560 * 1024;
+
 /// Builds `frontend/dist`, unless it was built from these very inputs.
 pub(crate) fn run(repo: &Repo, force: bool) -> Result<()> {
     let dist = repo.path("frontend/dist");
@@ -40,7 +46,7 @@ pub(crate) fn run(repo: &Repo, force: bool) -> Result<()> {
     let inputs = inputs::digest(repo)?;
     if !force && std::fs::read_to_string(&stamp).is_ok_and(|built| built == inputs) {
         println!("web: frontend/dist is up to date");
-        return Ok(());
+        return check_size(&dist);
     }
     let clock = Stopwatch::start();
     let wasm = compile(repo)?;
@@ -58,7 +64,63 @@ pub(crate) fn run(repo: &Repo, force: bool) -> Result<()> {
     for line in compressed {
         println!("  {line}");
     }
-    Ok(())
+    check_size(&dist)
+}
+
+/// Refuses a module that has grown beyond its limit.
+fn check_size(dist: &Path) -> Result<()> {
+    let files = std::fs::read_dir(dist).with_context(|| format!("reading {}", dist.display()))?;
+    for file in files {
+        let file = file.with_context(|| format!("reading {}", dist.display()))?;
+        if !file.file_name().to_string_lossy().ends_with(".wasm.br") {
+            continue;
+        }
+        let path = file.path();
+        let size = file
+            .metadata()
+            .with_context(|| format!("reading {}", path.display()))?
+            .len();
+        let kib = |bytes: u64| bytes as f64 / 1024.0;
+        if size > MODULE_LIMIT {
+            return Err(anyhow!(
+                "{}: expected at most {:.0} KiB, found {:.1} KiB: every visitor waits for it",
+                path.display(),
+                kib(MODULE_LIMIT),
+                kib(size)
+            ));
+        }
+        println!(
+            "web: the module is {:.1} of {:.0} KiB (brotli)",
+            kib(size),
+            kib(MODULE_LIMIT)
+        );
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{}: expected a module (*.wasm.br), found none",
+        dist.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_has_grown_too_large_is_refused() {
+        let dist = tempfile::tempdir().unwrap();
+        let said = check_size(dist.path()).unwrap_err().to_string();
+        assert!(said.contains("found none"), "{said}");
+        let module = dist.path().join("fleethold-0.wasm.br");
+        std::fs::write(&module, vec![0; MODULE_LIMIT as usize]).unwrap();
+        check_size(dist.path()).unwrap();
+        std::fs::write(&module, vec![0; MODULE_LIMIT as usize + 1]).unwrap();
+        let said = check_size(dist.path()).unwrap_err().to_string();
+        assert!(
+            said.contains("expected at most") && said.contains("KiB"),
+            "{said}"
+        );
+    }
 }
 
 /// The crate compiled for the browser; answers the path of the raw module.

@@ -12,7 +12,10 @@ use gloo::net::http::Method;
 use uuid::Uuid;
 
 use super::{Outcome, calls::all, checked, decoded, get, network, post, request, send};
-use crate::model::query::encode;
+use crate::{
+    model::{load::Problem, query::encode},
+    t,
+};
 
 /// Runs asked for at once.
 const RUNS: u32 = 50;
@@ -54,6 +57,35 @@ pub async fn bench_runs(filter: &RunFilter) -> Outcome<Page<BenchRun>> {
         path = format!("{path}&cursor={}", encode(cursor));
     }
     get(&path).await
+}
+
+/// Pages of runs that are looked through for a revision.
+const PAGES: usize = 10;
+
+/// The newest ended run of a revision, given by the first characters of its commit, among the newest runs; of one
+/// workload unless that is empty.
+pub async fn run_of_revision(workload: String, revision: String) -> Outcome<Uuid> {
+    let mut filter = RunFilter {
+        workload,
+        ..RunFilter::default()
+    };
+    for _ in 0..PAGES {
+        let page = bench_runs(&filter).await?;
+        let of_it =
+            |r: &&BenchRun| r.state.is_final() && r.error.is_none() && r.revision.starts_with(&revision);
+        if let Some(run) = page.items.iter().find(of_it) {
+            return Ok(run.id);
+        }
+        filter.cursor = page.next_cursor;
+        if filter.cursor.is_none() {
+            break;
+        }
+    }
+    Err(Problem {
+        code: "unknown-revision".into(),
+        status: 404,
+        detail: t!(bench.no_run_of, revision = revision),
+    })
 }
 
 /// `POST /bench/runs`.

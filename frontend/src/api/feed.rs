@@ -6,6 +6,8 @@ use std::{cell::RefCell, rc::Rc};
 use wasm_bindgen::JsCast;
 use web_sys::{EventSource, MessageEvent};
 
+use super::json;
+
 /// What the feed reports.
 pub enum Report {
     /// Connected.
@@ -99,6 +101,7 @@ fn connect(inner: &Rc<RefCell<Inner>>, report: &Rc<dyn Fn(Report)>) {
         EventKind::Store,
         EventKind::Job,
         EventKind::Bench,
+        EventKind::Alert,
         EventKind::Server,
     ] {
         let report = report.clone();
@@ -106,7 +109,7 @@ fn connect(inner: &Rc<RefCell<Inner>>, report: &Rc<dyn Fn(Report)>) {
             let Some(data) = event.dyn_ref::<MessageEvent>().and_then(|m| m.data().as_string()) else {
                 return;
             };
-            match Event::parse(kind, &data) {
+            match json::tree(&data).and_then(|content| Event::read(kind, content)) {
                 Ok(event) => report(Report::Event(Box::new(event))),
                 Err(error) => report(Report::Unreadable(format!("{}: {error}", kind.as_str()))),
             }

@@ -3,6 +3,7 @@
 pub mod bench;
 mod calls;
 pub mod feed;
+mod json;
 
 use std::cell::RefCell;
 
@@ -64,7 +65,7 @@ async fn checked(response: Response) -> Outcome<Response> {
     }
     let status = response.status();
     let text = response.text().await.map_err(network)?;
-    let problem = serde_json::from_str::<fleethold_api_types::Problem>(&text);
+    let problem = json::read::<fleethold_api_types::Problem>(&text);
     if status == 401
         && problem.as_ref().is_ok_and(|p| p.code == NOT_SIGNED_IN)
         && let Some(callback) = SIGNED_OUT.with(|slot| slot.borrow().clone())
@@ -88,7 +89,7 @@ async fn checked(response: Response) -> Outcome<Response> {
 async fn decoded<T: DeserializeOwned>(response: Response) -> Outcome<T> {
     let status = response.status();
     let text = response.text().await.map_err(network)?;
-    serde_json::from_str(&text).map_err(|e| Problem {
+    json::read(&text).map_err(|e| Problem {
         code: "decode".into(),
         status,
         detail: e.to_string(),

@@ -10,7 +10,7 @@ use super::{backend::CanvasBackend, colours::Colours, paint::Pen, redraw::use_re
 use crate::{
     model::figure::{Cell, Figure, Ink},
     t,
-    ui::{Icon, Menu, toast::use_toast},
+    ui::{Menu, glyph, toast::use_toast},
 };
 
 /// Props of [`FigurePanel`].
@@ -121,7 +121,7 @@ pub fn figure_panel(props: &FigureProps) -> Html {
                 { props.controls.clone() }
                 <span class="grow" />
                 { log.unwrap_or_default() }
-                <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(show_as_table)} title={t!(show_as_table)} aria-pressed={as_table.to_string()} onclick={toggle_table}><Icon name="table" /></button>
+                <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(show_as_table)} title={t!(show_as_table)} aria-pressed={as_table.to_string()} onclick={toggle_table}>{ glyph("table") }</button>
                 { files }
             </div>
             if *as_table {
@@ -236,6 +236,7 @@ pub fn sign(ink: Ink) -> Html {
         Ink::Past => html! { <circle class="hist" cx="8" cy="8" r="5" /> },
         Ink::Level => html! { <line class="seg-line" x1="0" x2="16" y1="8" y2="8" /> },
         Ink::Accent => html! { <line class="cp" x1="8" x2="8" y1="0" y2="16" /> },
+        Ink::Busy => html! { <path class="busy" d="M8 2l6 11H2z" /> },
         Ink::Outlier | Ink::Rule => html! { <path class="out" d="M3 3l10 10M13 3L3 13" /> },
     };
     html! { <svg class="swatch" viewBox="0 0 16 16" aria-hidden="true">{ mark }</svg> }

@@ -77,6 +77,7 @@ fn ink_name(ink: Ink) -> &'static str {
         Ink::Level => "--ink-2",
         Ink::Accent => "--accent",
         Ink::Outlier => "--worse",
+        Ink::Busy => "--warn",
         Ink::Rule => "--line-2",
     }
 }
@@ -294,6 +295,22 @@ impl Pen<'_> {
                     area.draw(&PathElement::new(line.to_vec(), style))?;
                 }
                 Ok(())
+            }
+            Ink::Busy => {
+                let corners = [(0.0, -1.3), (1.2, 0.8), (-1.2, 0.8), (0.0, -1.3)].map(|(x, y)| {
+                    (
+                        place.0 + (x * radius).round() as i32,
+                        place.1 + (y * radius).round() as i32,
+                    )
+                });
+                area.draw(&Polygon::new(
+                    corners.to_vec(),
+                    (self.colour)("--surface").filled(),
+                ))?;
+                area.draw(&PathElement::new(
+                    corners.to_vec(),
+                    colour.stroke_width(self.width(1.75)),
+                ))
             }
             Ink::Before => {
                 area.draw(&Circle::new(

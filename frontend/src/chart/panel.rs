@@ -13,7 +13,7 @@ use super::{
 use crate::{
     model::{series::Series, ticks, track::GAP_S},
     t,
-    ui::Icon,
+    ui::glyph,
 };
 
 /// One series of a chart; values in MiB/s.
@@ -148,7 +148,7 @@ pub fn chart(props: &ChartProps) -> Html {
                             <span class="note only-wide">{ t!(paused_while_pointing) }</span>
                         }
                         { ranges }
-                        <button type="button" class="btn btn-icon" aria-label={t!(show_as_table)} title={t!(show_as_table)} aria-pressed={as_table.to_string()} onclick={toggle_table}><Icon name="table" /></button>
+                        <button type="button" class="btn btn-icon" aria-label={t!(show_as_table)} title={t!(show_as_table)} aria-pressed={as_table.to_string()} onclick={toggle_table}>{ glyph("table") }</button>
                     </div>
                 </div>
             }

@@ -27,7 +27,7 @@ use crate::{
     model::{series::Sample, track::Track},
 };
 
-pub use state::{Conn, Followed, State};
+pub use state::{Alerts, Conn, Followed, State};
 
 /// What a component wants to hear of.
 pub mod topic {
@@ -41,6 +41,8 @@ pub mod topic {
     pub const CONN: u8 = 8;
     /// Benchmark runs and their samples.
     pub const BENCH: u8 = 16;
+    /// Benchmark alerts that stand.
+    pub const ALERTS: u8 = 32;
 }
 
 type Listener = (u32, u8, Callback<()>);
@@ -255,7 +257,8 @@ impl Live {
                     self.ask_again(id);
                 }
                 state.bench.take(snapshot.bench, Vec::new());
-                topic::JOBS | topic::SERVER | topic::BENCH
+                state.alerts.take(snapshot.standing_alerts);
+                topic::JOBS | topic::SERVER | topic::BENCH | topic::ALERTS
             }
             Event::Store { stores } => {
                 if state.fleet.merge(stores) {
@@ -281,6 +284,10 @@ impl Live {
             Event::Bench { runs, samples } => {
                 state.bench.take(runs, samples);
                 topic::BENCH
+            }
+            Event::Alert { standing, .. } => {
+                state.alerts.take(standing);
+                topic::ALERTS
             }
             Event::Server(server) => {
                 state.summary = Some(server.summary);

@@ -37,6 +37,22 @@ pub struct Followed {
     pub track: Track,
 }
 
+/// Benchmark alerts as the feed tells of them. The list itself is asked for by its page, whenever `told` is another.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Alerts {
+    /// Open or confirmed, and nobody has said anything to it.
+    pub standing: u32,
+    /// Times that the feed told of a change.
+    pub told: u32,
+}
+
+impl Alerts {
+    pub(super) fn take(&mut self, standing: u32) {
+        self.standing = standing;
+        self.told = self.told.wrapping_add(1);
+    }
+}
+
 /// Everything the feed keeps up to date.
 pub struct State {
     /// Stores.
@@ -53,6 +69,8 @@ pub struct State {
     pub total: Rc<Series>,
     /// Benchmark runs that changed since the page was opened, with their live samples.
     pub bench: LiveRuns,
+    /// Benchmark alerts.
+    pub alerts: Alerts,
     /// Server.
     pub health: Option<Health>,
     /// Feed.
@@ -103,6 +121,7 @@ impl Default for State {
             jobs_known: false,
             total: Rc::default(),
             bench: LiveRuns::default(),
+            alerts: Alerts::default(),
             health: None,
             conn: Conn::Connecting,
         }

@@ -18,6 +18,8 @@ pub enum Ink {
     Accent,
     /// Left out of everything: a cross.
     Outlier,
+    /// Measured while the machine was busy: a hollow triangle.
+    Busy,
     /// Grid.
     Rule,
 }

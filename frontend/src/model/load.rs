@@ -1,7 +1,7 @@
 //! Data that is fetched: the last good value and the newest error live side by side, so that a failed refresh never
 //! empties a page.
 
-use std::rc::Rc;
+use std::{any::Any, rc::Rc};
 
 /// What is known of one fetched thing.
 #[derive(Debug, PartialEq)]
@@ -83,9 +83,29 @@ impl<T> LoadResult<T> {
     }
 }
 
+impl LoadResult<Rc<dyn Any>> {
+    /// The same with the type that was put in; without data when it was another.
+    #[must_use]
+    pub fn typed<T: 'static>(&self) -> LoadResult<T> {
+        let typed = |(value, at): &(Rc<Rc<dyn Any>>, f64)| Some((Rc::clone(&**value).downcast().ok()?, *at));
+        LoadResult {
+            data: self.data.as_ref().and_then(typed),
+            error: self.error.clone(),
+            loading: self.loading,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_that_was_put_in_comes_out() {
+        let any = LoadResult::<Rc<dyn Any>>::default().finished(Ok(Rc::new(7u32)), 1.0);
+        assert_eq!(any.typed::<u32>().data.map(|(v, at)| (*v, at)), Some((7, 1.0)));
+        assert!(any.typed::<String>().data.is_none());
+    }
 
     #[test]
     fn an_error_keeps_the_data_and_good_news_clears_the_error() {

@@ -16,9 +16,7 @@ pub fn not_found() -> Html {
     html! {
         <>
             <h1 class="vh">{ t!(not_found) }</h1>
-            <Empty icon="search" title={t!(not_found)} text={t!(not_found_text)}>
-                <Link<Route> to={Route::Fleet} classes="btn btn-primary">{ t!(keys_fleet) }</Link<Route>>
-            </Empty>
+            { yew::props!(Empty { icon: "search", title: t!(not_found), text: t!(not_found_text), children: html! { <Link<Route> to={Route::Fleet} classes="btn btn-primary">{ t!(keys_fleet) }</Link<Route>> } }).view() }
         </>
     }
 }

@@ -41,12 +41,12 @@ pub fn settings_page() -> Html {
                     <div class="panel-head"><h2 id="about-h">{ t!(about) }</h2></div>
                     <div class="panel-body stack">
                         if let Some(problem) = about.result.error.clone() {
-                            <ProblemAlert title={t!(about_not_read)} {problem} on_retry={about.reload.clone()} />
+                            { yew::props!(ProblemAlert { title: t!(about_not_read), problem, on_retry: about.reload.clone() }).view() }
                         }
                         if let Some(about) = about.result.value() {
                             { about_facts(about) }
                         } else if about.result.error.is_none() {
-                            <Skeleton label={t!(loading)} lines=3 />
+                            { yew::props!(Skeleton { label: t!(loading), lines: 3 }).view() }
                         }
                     </div>
                 </section>
@@ -54,7 +54,7 @@ pub fn settings_page() -> Html {
                     <div class="panel-head"><h2 id="health-h">{ t!(health) }</h2></div>
                     <div class="panel-body stack">
                         if let Some(problem) = health.result.error.clone() {
-                            <ProblemAlert title={t!(health_not_read)} {problem} on_retry={health.reload.clone()} />
+                            { yew::props!(ProblemAlert { title: t!(health_not_read), problem, on_retry: health.reload.clone() }).view() }
                         }
                         if let Some(health) = health.result.value() {
                             { health_facts(health) }
@@ -79,12 +79,12 @@ fn about_facts(about: &AboutInfo) -> Html {
             <dl class="facts left">
                 <dt>{ t!(version) }</dt><dd>{ format!("Fleethold {} ({})", about.version, about.revision) }</dd>
                 <dt>{ t!(node) }</dt><dd>{ about.node.clone() }</dd>
-                <dt>{ t!(up_since) }</dt><dd><When at={about.started_at} /></dd>
+                <dt>{ t!(up_since) }</dt><dd>{ yew::props!(When { at: about.started_at }).view() }</dd>
                 <dt>{ t!(memory_budget) }</dt><dd>{ format::bytes(about.memory_bytes) }</dd>
                 <dt>{ t!(parallel_fetches) }</dt><dd>{ about.default_parallel }</dd>
                 <dt>{ t!(restore_roots) }</dt><dd class="mono">{ list(&about.restore_roots) }</dd>
                 <dt>{ t!(devices) }</dt><dd class="mono">{ list(&about.devices) }</dd>
-                <dt>{ t!(fingerprint) }</dt><dd><Fingerprint value={about.fingerprint.clone()} /></dd>
+                <dt>{ t!(fingerprint) }</dt><dd>{ yew::props!(Fingerprint { value: about.fingerprint.clone() }).view() }</dd>
             </dl>
             <div class="cluster"><CopyButton text={about.fingerprint.clone()} label={t!(copy_fingerprint)} /><a class="btn btn-quiet" href="/api/docs/">{ t!(api_docs) }</a></div>
         </>
@@ -111,7 +111,7 @@ fn health_facts(health: &Health) -> Html {
     };
     html! {
         <dl class="facts left">
-            <dt>{ "PostgreSQL" }</dt><dd><Word {look} title={health.database.reason.clone()} /></dd>
+            <dt>{ "PostgreSQL" }</dt><dd>{ yew::props!(Word { look, title: health.database.reason.clone() }).view() }</dd>
             <dt>{ t!(spool) }</dt><dd>{ tn!(health.spool.rows, spool_facts_one, spool_facts, bytes = format::bytes(health.spool.bytes), dropped = format::integer(health.spool.dropped)) }</dd>
             <dt>{ "datastore.cfg" }</dt><dd>{ health.config_problem.clone().unwrap_or_else(|| t!(state_ok).to_owned()) }</dd>
         </dl>
@@ -209,7 +209,7 @@ fn password() -> Html {
                 <div class="field"><label for="pw-old">{ t!(password_current) }</label><input class="input" id="pw-old" type="password" ref={current} required=true autocomplete="current-password" data-testid="password-current" /></div>
                 <div class="field"><label for="pw-new">{ t!(password_new) }</label><input class="input" id="pw-new" type="password" ref={new} required=true minlength="8" maxlength="64" autocomplete="new-password" data-testid="password-new" /><small>{ t!(password_rule) }</small></div>
                 if let Some(problem) = &*problem {
-                    <ProblemAlert title={t!(password_not_changed)} problem={problem.clone()} />
+                    { yew::props!(ProblemAlert { title: t!(password_not_changed), problem: problem.clone() }).view() }
                 }
                 <div class="cluster"><button class="btn btn-primary" disabled={*busy} data-testid="password-submit">{ t!(change_password) }</button></div>
             </form>

@@ -3,16 +3,16 @@
 use std::rc::Rc;
 use yew::prelude::*;
 
-use super::Icon;
+use super::{glyph, small_glyph};
 use crate::{
     clock,
     model::{format, load::Problem},
     t,
 };
 
-/// Props of [`ProblemAlert`].
+/// What is shown; drawn by [`ProblemAlert::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct ProblemProps {
+pub struct ProblemAlert {
     /// What was attempted.
     pub title: AttrValue,
     /// What came back.
@@ -22,39 +22,41 @@ pub struct ProblemProps {
     pub on_retry: Option<Callback<()>>,
 }
 
-/// A failed request.
-#[component(ProblemAlert)]
-pub fn problem_alert(props: &ProblemProps) -> Html {
-    let detail = match props.problem.code.as_str() {
-        "network" => AttrValue::Static(t!(error_network)),
-        _ => AttrValue::from(props.problem.detail.clone()),
-    };
-    html! {
-        <div class="alert" role="alert" data-code={props.problem.code.clone()} data-testid="problem">
-            <Icon name="error" />
-            <p class="alert-h">{ props.title.clone() }</p>
-            <p>{ detail }</p>
-            if let Some(retry) = &props.on_retry {
-                <div class="cluster">
-                    <button type="button" class="btn" onclick={retry.reform(|_: MouseEvent| ())}>
-                        <Icon name="retry" small=true />{ t!(try_again) }
-                    </button>
-                </div>
-            }
-        </div>
+impl ProblemAlert {
+    /// A failed request.
+    pub fn view(&self) -> Html {
+        let detail = match self.problem.code.as_str() {
+            "network" => AttrValue::Static(t!(error_network)),
+            _ => AttrValue::from(self.problem.detail.clone()),
+        };
+        html! {
+            <div class="alert" role="alert" data-code={self.problem.code.clone()} data-testid="problem">
+                { glyph("error") }
+                <p class="alert-h">{ self.title.clone() }</p>
+                <p>{ detail }</p>
+                if let Some(retry) = &self.on_retry {
+                    <div class="cluster">
+                        <button type="button" class="btn" onclick={retry.reform(|_: MouseEvent| ())}>
+                            { small_glyph("retry") }{ t!(try_again) }
+                        </button>
+                    </div>
+                }
+            </div>
+        }
     }
 }
 
-/// Props of [`StaleNote`].
+/// What is shown; drawn by [`StaleNote::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct StaleProps {
+pub struct StaleNote {
     /// When the data below arrived, milliseconds since the epoch.
     pub since_ms: f64,
 }
 
-/// Says how old the data below an error is.
-#[component(StaleNote)]
-pub fn stale_note(props: &StaleProps) -> Html {
-    let age = format::age(((clock::now_ms() - props.since_ms) / 1000.0) as i64);
-    html! { <span class="badge" data-state="warning"><Icon name="warn" />{ t!(stale, age = age) }</span> }
+impl StaleNote {
+    /// Says how old the data below an error is.
+    pub fn view(&self) -> Html {
+        let age = format::age(((clock::now_ms() - self.since_ms) / 1000.0) as i64);
+        html! { <span class="badge" data-state="warning">{ glyph("warn") }{ t!(stale, age = age) }</span> }
+    }
 }

@@ -18,9 +18,9 @@ pub fn usage_level(ratio: f64) -> Option<&'static str> {
     }
 }
 
-/// Props of [`Bar`].
+/// What is shown; drawn by [`Bar::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct BarProps {
+pub struct Bar {
     /// 0..=1.
     pub ratio: f64,
     /// `live`, `warning`, `error`.
@@ -37,40 +37,41 @@ pub struct BarProps {
     pub value_text: Option<AttrValue>,
 }
 
-/// The bar.
-#[component(Bar)]
-pub fn bar(props: &BarProps) -> Html {
-    let ratio = if props.ratio.is_finite() {
-        props.ratio.clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    let length = format!("{:.2}%", ratio * 100.0);
-    let parts = html! {
-        <>
-            <rect class="track" width="100%" height="100%" />
-            <rect class="fill" width={length} height="100%" />
-            if props.notch {
-                <rect class="tick" x={format!("{}%", WARN * 100.0)} width="1.5" height="100%" />
-            }
-        </>
-    };
-    match &props.progress {
-        Some(name) => html! {
-            <svg
-                class="bar"
-                data-level={props.level}
-                role="progressbar"
-                aria-label={name.clone()}
-                aria-valuemin="0"
-                aria-valuemax="100"
-                aria-valuenow={format!("{:.1}", (ratio * 1000.0).floor() / 10.0)}
-                aria-valuetext={props.value_text.clone()}
-                data-testid="job-progress"
-            >
-                { parts }
-            </svg>
-        },
-        None => html! { <svg class="bar" data-level={props.level} aria-hidden="true">{ parts }</svg> },
+impl Bar {
+    /// The bar.
+    pub fn view(&self) -> Html {
+        let ratio = if self.ratio.is_finite() {
+            self.ratio.clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        let length = format!("{:.2}%", ratio * 100.0);
+        let parts = html! {
+            <>
+                <rect class="track" width="100%" height="100%" />
+                <rect class="fill" width={length} height="100%" />
+                if self.notch {
+                    <rect class="tick" x={format!("{}%", WARN * 100.0)} width="1.5" height="100%" />
+                }
+            </>
+        };
+        match &self.progress {
+            Some(name) => html! {
+                <svg
+                    class="bar"
+                    data-level={self.level}
+                    role="progressbar"
+                    aria-label={name.clone()}
+                    aria-valuemin="0"
+                    aria-valuemax="100"
+                    aria-valuenow={format!("{:.1}", (ratio * 1000.0).floor() / 10.0)}
+                    aria-valuetext={self.value_text.clone()}
+                    data-testid="job-progress"
+                >
+                    { parts }
+                </svg>
+            },
+            None => html! { <svg class="bar" data-level={self.level} aria-hidden="true">{ parts }</svg> },
+        }
     }
 }

@@ -3,7 +3,7 @@
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use yew::prelude::*;
 
-use super::{Icon, toast::use_toast};
+use super::{glyph, toast::use_toast};
 use crate::t;
 
 /// Props of [`CopyButton`].
@@ -41,7 +41,7 @@ pub fn copy_button(props: &CopyProps) -> Html {
     };
     html! {
         <button type="button" class="btn btn-quiet" {onclick}>
-            <Icon name="copy" />
+            { glyph("copy") }
             { props.label.clone().unwrap_or(AttrValue::Static(t!(copy))) }
         </button>
     }

@@ -3,7 +3,7 @@
 use web_sys::HtmlDialogElement;
 use yew::prelude::*;
 
-use super::Icon;
+use super::glyph;
 use crate::t;
 
 /// Props of [`Dialog`].
@@ -82,7 +82,7 @@ pub fn dialog(props: &DialogProps) -> Html {
                         }
                     </div>
                     <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(close)} aria-keyshortcuts="Escape" onclick={close}>
-                        <Icon name="x" />
+                        { glyph("x") }
                     </button>
                 </header>
                 <div class="dialog-body">{ props.children.clone() }</div>

@@ -2,11 +2,11 @@
 
 use yew::prelude::*;
 
-use super::Icon;
+use super::glyph;
 
-/// Props of [`Empty`].
+/// What is shown; drawn by [`Empty::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct EmptyProps {
+pub struct Empty {
     /// Icon of what is missing.
     pub icon: &'static str,
     /// What is missing.
@@ -19,26 +19,27 @@ pub struct EmptyProps {
     pub children: Html,
 }
 
-/// The message.
-#[component(Empty)]
-pub fn empty(props: &EmptyProps) -> Html {
-    html! {
-        <div class="empty">
-            <Icon name={props.icon} />
-            <p class="empty-h">{ props.title.clone() }</p>
-            if let Some(text) = &props.text {
-                <p>{ text.clone() }</p>
-            }
-            if props.children != Html::default() {
-                <div class="cluster">{ props.children.clone() }</div>
-            }
-        </div>
+impl Empty {
+    /// The message.
+    pub fn view(&self) -> Html {
+        html! {
+            <div class="empty">
+                { glyph(self.icon) }
+                <p class="empty-h">{ self.title.clone() }</p>
+                if let Some(text) = &self.text {
+                    <p>{ text.clone() }</p>
+                }
+                if self.children != Html::default() {
+                    <div class="cluster">{ self.children.clone() }</div>
+                }
+            </div>
+        }
     }
 }
 
-/// Props of [`Skeleton`].
+/// What is shown; drawn by [`Skeleton::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct SkeletonProps {
+pub struct Skeleton {
     /// What is being read, for screen readers and below the bones.
     pub label: AttrValue,
     /// Lines.
@@ -46,21 +47,22 @@ pub struct SkeletonProps {
     pub lines: usize,
 }
 
-/// The shape of what comes, the first time only.
-#[component(Skeleton)]
-pub fn skeleton(props: &SkeletonProps) -> Html {
-    let widths = ["w4", "w3", "w5", "w4", "w2"];
-    html! {
-        <div class="panel-body stack bones" aria-busy="true">
-            { for (0..props.lines).map(|i| html! {
-                <div class="bone-row" key={i}>
-                    <span class="bone" />
-                    { for (0..4).map(|j| html! {
-                        <span class={classes!("bone", widths.get((i + j) % widths.len()).copied())} />
-                    }) }
-                </div>
-            }) }
-            <span class="note" role="status">{ props.label.clone() }</span>
-        </div>
+impl Skeleton {
+    /// The shape of what comes, the first time only.
+    pub fn view(&self) -> Html {
+        let widths = ["w4", "w3", "w5", "w4", "w2"];
+        html! {
+            <div class="panel-body stack bones" aria-busy="true">
+                { for (0..self.lines).map(|i| html! {
+                    <div class="bone-row" key={i}>
+                        <span class="bone" />
+                        { for (0..4).map(|j| html! {
+                            <span class={classes!("bone", widths.get((i + j) % widths.len()).copied())} />
+                        }) }
+                    </div>
+                }) }
+                <span class="note" role="status">{ self.label.clone() }</span>
+            </div>
+        }
     }
 }

@@ -2,15 +2,16 @@
 
 use yew::prelude::*;
 
-/// Props of [`Fingerprint`].
+/// What is shown; drawn by [`Fingerprint::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct FingerprintProps {
+pub struct Fingerprint {
     /// `xx:xx:…`.
     pub value: AttrValue,
 }
 
-/// The pairs.
-#[component(Fingerprint)]
-pub fn fingerprint(props: &FingerprintProps) -> Html {
-    html! { <span class="mono">{ for props.value.split_inclusive(':').map(|pair| html! { <>{ pair.to_owned() }<wbr /></> }) }</span> }
+impl Fingerprint {
+    /// The pairs.
+    pub fn view(&self) -> Html {
+        html! { <span class="mono">{ for self.value.split_inclusive(':').map(|pair| html! { <>{ pair.to_owned() }<wbr /></> }) }</span> }
+    }
 }

@@ -1,6 +1,6 @@
 //! Hooks that more than one page uses.
 
-use std::{future::Future, rc::Rc};
+use std::{any::Any, future::Future, pin::Pin, rc::Rc};
 
 use gloo::timers::callback::Interval;
 use wasm_bindgen::JsCast;
@@ -13,28 +13,55 @@ use crate::{
     api::Outcome,
     app::Context,
     clock,
-    model::{
-        load::{LoadResult, Problem},
-        query::QueryMap,
-    },
+    model::{load::LoadResult, query::QueryMap},
     route::Route,
 };
 
-struct Slot<T>(LoadResult<T>);
+/// What is fetched, without its type: one reducer, one effect and one task for everything, instead of one of each for
+/// every type. `use_load` puts the types around it.
+type Anything = Rc<dyn Any>;
+type Answer = Pin<Box<dyn Future<Output = Outcome<Anything>>>>;
 
-enum Step<T> {
+struct Slot(LoadResult<Anything>);
+
+enum Step {
     Started,
-    Finished(Result<T, Problem>),
+    Finished(Outcome<Anything>),
 }
 
-impl<T: 'static> Reducible for Slot<T> {
-    type Action = Step<T>;
+impl Reducible for Slot {
+    type Action = Step;
 
-    fn reduce(self: Rc<Self>, step: Step<T>) -> Rc<Self> {
+    fn reduce(self: Rc<Self>, step: Step) -> Rc<Self> {
         Rc::new(Self(match step {
             Step::Started => self.0.started(),
             Step::Finished(outcome) => self.0.finished(outcome, clock::now_ms()),
         }))
+    }
+}
+
+/// Inputs of any type that can be compared with themselves.
+trait Inputs {
+    fn as_any(&self) -> &dyn Any;
+    fn same(&self, other: &dyn Inputs) -> bool;
+}
+
+impl<D: PartialEq + 'static> Inputs for D {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn same(&self, other: &dyn Inputs) -> bool {
+        other.as_any().downcast_ref::<D>() == Some(self)
+    }
+}
+
+/// What was asked, and how often.
+struct Question(Rc<dyn Inputs>, u32);
+
+impl PartialEq for Question {
+    fn eq(&self, other: &Self) -> bool {
+        self.1 == other.1 && (*self.0).same(&*other.0)
     }
 }
 
@@ -55,20 +82,34 @@ where
     F: Fn(D) -> Fut + 'static,
     Fut: Future<Output = Outcome<T>> + 'static,
 {
+    let asked = inputs.clone();
+    let fetch = move || -> Answer {
+        let answer = fetch(asked);
+        Box::pin(async move { answer.await.map(|value| Rc::new(value) as Anything) })
+    };
+    let loaded = use_load_anything(Rc::new(inputs), Box::new(fetch));
+    Loaded {
+        result: loaded.result.typed(),
+        reload: loaded.reload,
+    }
+}
+
+#[hook]
+fn use_load_anything(inputs: Rc<dyn Inputs>, fetch: Box<dyn FnOnce() -> Answer>) -> Loaded<Anything> {
     let context = use_context::<Context>();
-    let slot = use_reducer(|| Slot(LoadResult::<T>::default()));
+    let slot = use_reducer(|| Slot(LoadResult::default()));
     let newest = use_mut_ref(|| 0u32);
     let again = use_state(|| 0u32);
-    use_effect_with((inputs, *again), {
+    use_effect_with(Question(inputs, *again), {
         let dispatch = slot.dispatcher();
-        move |(inputs, _)| {
+        move |_| {
             let ticket = {
                 let mut newest = newest.borrow_mut();
                 *newest += 1;
                 *newest
             };
             dispatch.dispatch(Step::Started);
-            let answer = fetch(inputs.clone());
+            let answer = fetch();
             let cleanup = newest.clone();
             spawn_local(async move {
                 let outcome = answer.await;

@@ -2,22 +2,17 @@
 
 use yew::prelude::*;
 
-/// Name in the sprite, without `i-`.
-#[derive(Properties, PartialEq)]
-pub struct IconProps {
-    /// Name.
-    pub name: &'static str,
-    /// The 14 px form.
-    #[prop_or_default]
-    pub small: bool,
+/// A decorative icon, by its name in the sprite without `i-`; the word beside it carries the meaning. A function, as
+/// most elements that draw without state: each component of yew is a type with some kilobytes of code of its own.
+pub fn glyph(name: &str) -> Html {
+    svg("i", name)
 }
 
-/// A decorative icon; the word beside it carries the meaning.
-#[component(Icon)]
-pub fn icon(props: &IconProps) -> Html {
-    html! {
-        <svg class={classes!("i", props.small.then_some("i-s"))} aria-hidden="true">
-            <use href={format!("#i-{}", props.name)} />
-        </svg>
-    }
+/// The same in its 14 px form.
+pub fn small_glyph(name: &str) -> Html {
+    svg("i i-s", name)
+}
+
+fn svg(class: &'static str, name: &str) -> Html {
+    html! { <svg {class} aria-hidden="true"><use href={format!("#i-{name}")} /></svg> }
 }

@@ -4,7 +4,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Node};
 use yew::prelude::*;
 
-use super::Icon;
+use super::{glyph, small_glyph};
 
 /// Props of [`Menu`].
 #[derive(Properties, PartialEq)]
@@ -70,9 +70,9 @@ pub fn menu(props: &MenuProps) -> Html {
     html! {
         <details class="menu" ref={node} {onkeydown} {onfocusout} data-testid={props.testid}>
             if props.short {
-                <summary class="btn btn-quiet btn-icon" aria-label={props.label.clone()} title={props.label.clone()}><Icon name={props.icon} /></summary>
+                <summary class="btn btn-quiet btn-icon" aria-label={props.label.clone()} title={props.label.clone()}>{ glyph(props.icon) }</summary>
             } else {
-                <summary class="btn"><Icon name={props.icon} small=true />{ props.label.clone() }<Icon name="down" small=true /></summary>
+                <summary class="btn">{ small_glyph(props.icon) }{ props.label.clone() }{ small_glyph("down") }</summary>
             }
             <div class="menu-list" onclick={chosen}>{ props.children.clone() }</div>
         </details>

@@ -25,7 +25,7 @@ pub use copy::CopyButton;
 pub use dialog::Dialog;
 pub use empty::{Empty, Skeleton};
 pub use fingerprint::Fingerprint;
-pub use icon::Icon;
+pub use icon::{glyph, small_glyph};
 pub use menu::Menu;
 pub use state::{JobBadge, StoreBadge, Word};
 pub use when::When;

@@ -4,7 +4,7 @@ use web_sys::{HtmlDialogElement, HtmlElement, HtmlInputElement};
 use yew::prelude::*;
 use yew_router::prelude::*;
 
-use super::{Icon, Word, state::store_look};
+use super::{Word, glyph, state::store_look};
 use crate::{
     app::use_app,
     model::{fleet::Sort, search::Search},
@@ -125,7 +125,7 @@ pub fn palette(props: &PaletteProps) -> Html {
                     let (run, act) = (run.clone(), entry.act.clone());
                     html! {
                         <div key={from + i} role="option" id={format!("opt{}", from + i)} aria-selected={(active == from + i).to_string()} onclick={move |_: MouseEvent| run.emit(act.clone())}>
-                            <Icon name={entry.icon} /><span>{ entry.text.clone() }</span><small>{ entry.note.clone() }</small>
+                            { glyph(entry.icon) }<span>{ entry.text.clone() }</span><small>{ entry.note.clone() }</small>
                         </div>
                     }
                 }) }
@@ -136,7 +136,7 @@ pub fn palette(props: &PaletteProps) -> Html {
         <dialog ref={node} class="scrim palette-scrim" {oncancel} aria-label={t!(palette)}>
             <div class="palette" {onkeydown}>
                 <div class="palette-in">
-                    <Icon name="search" />
+                    { glyph("search") }
                     <input ref={field} role="combobox" aria-expanded="true" aria-controls="pal" aria-autocomplete="list" aria-activedescendant={(count > 0).then(|| format!("opt{active}"))} aria-label={t!(search)} value={(*text).clone()} {oninput} autocomplete="off" spellcheck="false" data-testid="palette-input" />
                     <kbd>{ "Esc" }</kbd>
                 </div>
@@ -158,7 +158,10 @@ fn stores(fleet: &crate::model::fleet::Fleet, text: &str) -> (Vec<Entry>, usize)
     let entries = found.iter().take(STORES).map(|row| Entry {
         icon: "disk",
         text: row.name.clone(),
-        note: html! { <Word look={store_look(row.state)} /> },
+        note: yew::props!(Word {
+            look: store_look(row.state)
+        })
+        .view(),
         act: Act::Go(Route::Store {
             name: row.name.clone(),
         }),

@@ -6,14 +6,14 @@ use web_sys::{HtmlElement, KeyboardEvent};
 use yew::prelude::*;
 use yew_router::prelude::*;
 
-use super::{Icon, hooks::use_tick, palette::Palette, shortcuts::Shortcuts, theme::Theme};
+use super::{glyph, hooks::use_tick, palette::Palette, shortcuts::Shortcuts, small_glyph, theme::Theme};
 use crate::{
     app::use_app,
     clock,
     live::{Conn, topic, use_topics},
     model::format,
     route::Route,
-    t,
+    t, tn,
 };
 
 /// Props of [`Shell`].
@@ -61,7 +61,7 @@ pub fn shell(props: &ShellProps) -> Html {
                 <header class="topbar">
                     <Crumbs />
                     <button type="button" class="omni" aria-keyshortcuts="Control+K" onclick={show(Overlay::Palette)} data-testid="palette-open">
-                        <Icon name="search" />
+                        { glyph("search") }
                         <span class="vh">{ t!(search) }{ " " }</span>
                         <span>{ t!(omni_hint) }</span>
                         <kbd aria-hidden="true">{ "Ctrl K" }</kbd>
@@ -79,7 +79,7 @@ pub fn shell(props: &ShellProps) -> Html {
                 <Palette on_close={close.clone()} on_theme={toggle_theme} />
             }
             if *overlay == Overlay::Shortcuts {
-                <Shortcuts on_close={close} />
+                { yew::props!(Shortcuts { on_close: close }).view() }
             }
         </>
     }
@@ -163,16 +163,22 @@ struct RailProps {
 #[component(Rail)]
 fn rail(props: &RailProps) -> Html {
     let app = use_app();
-    use_topics(&app.live, topic::JOBS);
+    use_topics(&app.live, topic::JOBS | topic::ALERTS);
     let running = app.live.read().running().count();
+    let alerts = app.live.read().alerts.standing;
     let here = use_route::<Route>();
     let item = |route: Route, icon: &'static str, word: &'static str, current: bool, extra: Html| {
         html! {
-            <RailLink to={route} {current}><Icon name={icon} />{ word }{ extra }</RailLink>
+            <RailLink to={route} {current}>{ glyph(icon) }{ word }{ extra }</RailLink>
         }
     };
     let count = if running > 0 {
         html! { <span class="rail-count"><span class="vh">{ t!(running_count) }</span>{ running }</span> }
+    } else {
+        html! {}
+    };
+    let standing = if alerts > 0 {
+        html! { <span class="rail-count warn" data-testid="alerts-standing" title={tn!(u64::from(alerts), bench.standing_one, bench.standing)}><span class="vh">{ t!(bench.alerts) }{ " " }</span>{ alerts }</span> }
     } else {
         html! {}
     };
@@ -184,10 +190,10 @@ fn rail(props: &RailProps) -> Html {
             { item(Route::Fleet, "fleet", t!(nav_fleet), matches!(here, Some(Route::Fleet | Route::Store { .. })), html! {}) }
             { item(Route::Jobs, "jobs", t!(nav_jobs), matches!(here, Some(Route::Jobs | Route::Job { .. })), count) }
             { item(Route::History, "history", t!(nav_history), matches!(here, Some(Route::History | Route::HistoryItem { .. })), html! {}) }
-            { item(Route::Bench, "bench", t!(bench.nav), here.as_ref().is_some_and(is_bench), html! {}) }
+            { item(Route::Bench, "bench", t!(bench.nav), here.as_ref().is_some_and(is_bench), standing) }
             <span class="rail-gap" />
             { item(Route::Settings, "gear", t!(nav_settings), matches!(here, Some(Route::Settings)), html! {}) }
-            <button type="button" class="rail-item" onclick={props.on_help.clone()} data-testid="help"><Icon name="help" />{ t!(nav_help) }</button>
+            <button type="button" class="rail-item" onclick={props.on_help.clone()} data-testid="help">{ glyph("help") }{ t!(nav_help) }</button>
         </nav>
     }
 }
@@ -291,13 +297,13 @@ fn topbar_end(props: &EndProps) -> Html {
     };
     html! {
         <div class="topbar-end">
-            <span class="conn" data-state={state} role="status" data-testid="conn-pill"><Icon name={icon} small=true />{ word }</span>
+            <span class="conn" data-state={state} role="status" data-testid="conn-pill">{ small_glyph(icon) }{ word }</span>
             <button type="button" class="btn btn-quiet btn-icon only-wide" aria-label={t!(switch_theme)} aria-keyshortcuts="t" onclick={props.toggle_theme.clone()} data-testid="theme-toggle">
-                <Icon name="theme" />
+                { glyph("theme") }
             </button>
-            <Link<Route> to={Route::Settings} classes="btn btn-quiet only-wide"><Icon name="user" small=true />{ app.session.user.clone() }</Link<Route>>
+            <Link<Route> to={Route::Settings} classes="btn btn-quiet only-wide">{ small_glyph("user") }{ app.session.user.clone() }</Link<Route>>
             <button type="button" class="btn btn-quiet btn-icon only-wide" aria-label={t!(sign_out)} title={t!(sign_out)} onclick={app.sign_out.reform(|_: MouseEvent| ())} data-testid="logout">
-                <Icon name="out" />
+                { glyph("out") }
             </button>
         </div>
     }
@@ -332,7 +338,7 @@ fn connection_banner() -> Html {
         <>
             if let Some((at, age, attempt, retry_in_s)) = lost {
                 <div class="banner" role="status" data-testid="conn-banner">
-                    <Icon name="warn" />
+                    { glyph("warn") }
                     <span><b>{ t!(not_live) }</b>{ " " }{ t!(not_live_detail, at = at, age = age) }</span>
                     <span class="note">
                         { if retry_in_s > 0 { t!(attempt_in, n = attempt, s = retry_in_s) } else { t!(attempt_now, n = attempt) } }
@@ -342,7 +348,7 @@ fn connection_banner() -> Html {
             }
             if let Some(problem) = config {
                 <div class="banner" role="status">
-                    <Icon name="warn" />
+                    { glyph("warn") }
                     <span><b>{ t!(config_broken) }</b>{ " " }{ problem }</span>
                 </div>
             }

@@ -3,7 +3,7 @@
 use fleethold_api_types::{JobState, StoreState};
 use yew::prelude::*;
 
-use super::Icon;
+use super::glyph;
 use crate::t;
 
 /// How a state looks: `data-state` of the sheet, icon, word.
@@ -45,7 +45,7 @@ pub fn job_look(state: JobState) -> Look {
 
 /// A state in running text or in a cell.
 #[derive(Properties, PartialEq)]
-pub struct WordProps {
+pub struct Word {
     /// Look.
     pub look: Look,
     /// Another text than the look's word.
@@ -56,34 +56,36 @@ pub struct WordProps {
     pub title: Option<AttrValue>,
 }
 
-/// Icon and word.
-#[component(Word)]
-pub fn word(props: &WordProps) -> Html {
-    html! {
-        <span class="state" data-state={props.look.state} title={props.title.clone()}>
-            <Icon name={props.look.icon} />
-            { props.text.clone().unwrap_or(AttrValue::Static(props.look.word)) }
-        </span>
+impl Word {
+    /// Icon and word.
+    pub fn view(&self) -> Html {
+        html! {
+            <span class="state" data-state={self.look.state} title={self.title.clone()}>
+                { glyph(self.look.icon) }
+                { self.text.clone().unwrap_or(AttrValue::Static(self.look.word)) }
+            </span>
+        }
     }
 }
 
-/// Props of [`StoreBadge`].
+/// What is shown; drawn by [`StoreBadge::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct StoreBadgeProps {
+pub struct StoreBadge {
     /// State.
     pub state: StoreState,
 }
 
-/// A store's health in a pill.
-#[component(StoreBadge)]
-pub fn store_badge(props: &StoreBadgeProps) -> Html {
-    let look = store_look(props.state);
-    html! { <span class="badge" data-state={look.state} data-testid="store-state"><Icon name={look.icon} />{ look.word }</span> }
+impl StoreBadge {
+    /// A store's health in a pill.
+    pub fn view(&self) -> Html {
+        let look = store_look(self.state);
+        html! { <span class="badge" data-state={look.state} data-testid="store-state">{ glyph(look.icon) }{ look.word }</span> }
+    }
 }
 
-/// Props of [`JobBadge`].
+/// What is shown; drawn by [`JobBadge::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct JobBadgeProps {
+pub struct JobBadge {
     /// State.
     pub state: JobState,
     /// Another text than the state's word.
@@ -91,22 +93,23 @@ pub struct JobBadgeProps {
     pub text: Option<AttrValue>,
 }
 
-/// A job's state in a pill.
-#[component(JobBadge)]
-pub fn job_badge(props: &JobBadgeProps) -> Html {
-    let look = job_look(props.state);
-    let key = match props.state {
-        JobState::Queued => "queued",
-        JobState::Running => "running",
-        JobState::Ok => "ok",
-        JobState::Failed => "failed",
-        JobState::Cancelled => "cancelled",
-        JobState::Interrupted => "interrupted",
-    };
-    html! {
-        <span class="badge" data-state={look.state} data-testid="job-state" data-job-state={key}>
-            <Icon name={look.icon} />
-            { props.text.clone().unwrap_or(AttrValue::Static(look.word)) }
-        </span>
+impl JobBadge {
+    /// A job's state in a pill.
+    pub fn view(&self) -> Html {
+        let look = job_look(self.state);
+        let key = match self.state {
+            JobState::Queued => "queued",
+            JobState::Running => "running",
+            JobState::Ok => "ok",
+            JobState::Failed => "failed",
+            JobState::Cancelled => "cancelled",
+            JobState::Interrupted => "interrupted",
+        };
+        html! {
+            <span class="badge" data-state={look.state} data-testid="job-state" data-job-state={key}>
+                { glyph(look.icon) }
+                { self.text.clone().unwrap_or(AttrValue::Static(look.word)) }
+            </span>
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use gloo::timers::callback::Timeout;
 use yew::prelude::*;
 
-use super::Icon;
+use super::{glyph, small_glyph};
 use crate::t;
 
 /// One message.
@@ -157,13 +157,13 @@ fn shown(props: &ShownProps) -> Html {
     };
     html! {
         <div class="toast" data-testid="toast">
-            <span class="state" data-state={state}><Icon name={icon} /></span>
+            <span class="state" data-state={state}>{ glyph(icon) }</span>
             <span class="grow">{ props.toast.text.clone() }</span>
             if let Some((href, label)) = &props.toast.link {
                 <a class="btn btn-quiet" href={href.clone()}>{ label.clone() }</a>
             }
             <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(dismiss)} onclick={dismiss}>
-                <Icon name="x" small=true />
+                { small_glyph("x") }
             </button>
         </div>
     }

@@ -5,9 +5,9 @@ use yew::prelude::*;
 
 use crate::clock;
 
-/// Props of [`When`].
+/// What is shown; drawn by [`When::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct WhenProps {
+pub struct When {
     /// When.
     pub at: OffsetDateTime,
     /// The time of a snapshot.
@@ -15,13 +15,14 @@ pub struct WhenProps {
     pub snapshot: bool,
 }
 
-/// Date, time and zone; the tooltip has the other zone and the rule.
-#[component(When)]
-pub fn when(props: &WhenProps) -> Html {
-    let text = if props.snapshot {
-        clock::snapshot_time(props.at)
-    } else {
-        clock::date_time(props.at)
-    };
-    html! { <time datetime={props.at.format(&Rfc3339).ok()} title={clock::both_zones(props.at)}>{ text }</time> }
+impl When {
+    /// Date, time and zone; the tooltip has the other zone and the rule.
+    pub fn view(&self) -> Html {
+        let text = if self.snapshot {
+            clock::snapshot_time(self.at)
+        } else {
+            clock::date_time(self.at)
+        };
+        html! { <time datetime={self.at.format(&Rfc3339).ok()} title={clock::both_zones(self.at)}>{ text }</time> }
+    }
 }

@@ -38,6 +38,37 @@ pub struct Comparison {
     pub min_effect_ratio: f64,
     /// Runs that this is made of; a permalink names them.
     pub runs: Vec<uuid::Uuid>,
+    /// What is said of each judged metric.
+    #[serde(default)]
+    pub findings: Vec<Findings>,
+}
+
+/// What a comparison says of one metric, as every export prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Findings {
+    /// The metric's name.
+    pub metric: String,
+    /// Cells of the sweep by verdict, without its control rows.
+    pub swept: Tally,
+    /// Cells of the control rows by verdict.
+    pub control: Tally,
+    /// Both in English: `Faster in 3 of 9 cells, up to +38.2% on spinner at 20; equal in 6 (within 3%).`
+    pub sentence: String,
+}
+
+/// Cells by verdict.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Tally {
+    /// Better.
+    pub faster: u32,
+    /// Worse.
+    pub slower: u32,
+    /// No practical difference.
+    pub equal: u32,
+    /// Not decided.
+    pub inconclusive: u32,
 }
 
 /// Hardware and data.

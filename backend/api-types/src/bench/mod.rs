@@ -28,8 +28,8 @@ mod series;
 mod workload;
 
 pub use comparison::{
-    Comparison, Difference, Export, ExportFormat, Histogram, Interval, JudgedCell, MatrixRow, Metric, Sample,
-    Scenario, Side, Summary, TwoPeaks, Verdict, Version, WriteSizes,
+    Comparison, Difference, Export, ExportFormat, Findings, Histogram, Interval, JudgedCell, MatrixRow,
+    Metric, Sample, Scenario, Side, Summary, Tally, TwoPeaks, Verdict, Version, WriteSizes,
 };
 pub use run::{
     Attachment, AttachmentKind, BenchProgress, BenchRun, BenchRunDetail, BenchState, CreateBenchRun, Flame,

@@ -81,7 +81,8 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
         rows.for_each(|judged| table_rows(&mut out, judged));
         out.push_str("</tbody>\n</table>\n");
     }
-    out.push_str(&format!("<p>Verdicts: {}.</p>\n", show::tally(comparison)));
+    out.push_str("<h2>Verdicts</h2>\n");
+    out.push_str(&list(show::findings(comparison).into_iter()));
     out.push_str(&list(show::warnings(comparison).into_iter()));
     out.push_str(&format!("<p>data <code>{}</code>", escape(&matrix.data_sha256)));
     if let Some(link) = &matrix.permalink {

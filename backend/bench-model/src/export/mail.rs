@@ -77,8 +77,10 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
         }
     }
     out.blank();
-    out.wrapped(&format!("Verdicts: {}.", show::tally(comparison)), 2);
-    for line in show::warnings(comparison) {
+    for line in show::findings(comparison)
+        .into_iter()
+        .chain(show::warnings(comparison))
+    {
         out.wrapped(&line, 2);
     }
     write_sizes(&mut out, comparison);

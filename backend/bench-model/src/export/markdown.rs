@@ -59,10 +59,13 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
             }
         }
     }
-    out.push_str(&format!("\nVerdicts: {}.\n", show::tally(comparison)));
-    let warnings: Vec<String> = show::warnings(comparison).iter().map(|line| text(line)).collect();
-    if !warnings.is_empty() {
-        out.push_str(&format!("\n{}", list(&warnings)));
+    let lines: Vec<String> = show::findings(comparison)
+        .iter()
+        .chain(&show::warnings(comparison))
+        .map(|line| text(line))
+        .collect();
+    if !lines.is_empty() {
+        out.push_str(&format!("\n{}", list(&lines)));
     }
     out.push_str(&format!("\ndata `{}`", matrix.data_sha256));
     if let Some(link) = &matrix.permalink {

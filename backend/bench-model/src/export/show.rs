@@ -1,6 +1,7 @@
 //! The words and numbers that mail, Markdown and HTML share.
 
 use crate::comparison::{Comparison, JudgedCell};
+use crate::findings::Findings;
 use crate::interval::RatioInterval;
 use crate::matrix::Metric;
 use crate::text::significant;
@@ -8,7 +9,7 @@ use crate::unit::{Dimension, Unit};
 use crate::verdict::Verdict;
 
 /// A change in percent with its sign: `-12.3%`; beyond thousandfold `>+999%`.
-fn percent(ratio: f64) -> String {
+pub(crate) fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if percent > 999.9 {
         ">+999%".to_owned()
@@ -31,7 +32,7 @@ fn half_width(ratio: &RatioInterval) -> String {
 }
 
 /// The bound of a change that was not shown, in percent.
-fn bound(ratio: f64) -> String {
+pub(crate) fn bound(ratio: f64) -> String {
     let percent = ratio * 100.0;
     if percent.is_finite() && percent <= 999.9 {
         format!("{}%", significant((percent * 10.0).ceil() / 10.0, 3))
@@ -151,17 +152,12 @@ const BINARY: &[(f64, &str)] = &[
     (1.0, ""),
 ];
 
-/// How many cells have which verdict: `3 faster, 1 slower, 2 equal, 4 inconclusive`.
-pub(super) fn tally(comparison: &Comparison<'_>) -> String {
-    let count = |word: &str| {
-        comparison
-            .cells()
-            .filter(|(_, cell)| cell.verdict.is_some_and(|verdict| verdict.word() == word))
-            .count()
-    };
-    ["faster", "slower", "equal", "inconclusive"]
-        .map(|word| format!("{} {word}", count(word)))
-        .join(", ")
+/// What is said of each judged metric, a line each: `time: Faster in 2 of 4 cells, …`.
+pub(super) fn findings(comparison: &Comparison<'_>) -> Vec<String> {
+    Findings::of(comparison)
+        .into_iter()
+        .map(|found| format!("{}: {}", found.metric, found.sentence))
+        .collect()
 }
 
 /// What stands above every table, sentence by sentence.

@@ -94,6 +94,9 @@ impl EventHub {
         if !(runs.is_empty() && samples.is_empty()) {
             self.publish(&Event::Bench { runs, samples });
         }
+        if let Some((standing, alerts)) = self.views.bench.alerts.take_changed() {
+            self.publish(&Event::Alert { standing, alerts });
+        }
         let fleet_changed = self.views.stores.take_fleet_changed();
         if fleet_changed || now.duration_since(self.summed) >= SUMMARY_EVERY {
             self.summed = now;
@@ -159,6 +162,7 @@ impl EventHub {
             jobs: self.views.jobs.list(),
             health: self.views.health(),
             bench: self.views.bench.list(),
+            standing_alerts: self.views.bench.alerts.standing(),
         }));
         if let Some(sight) = sight
             && let Some(seen) = sight.event(&event, &self.views)

@@ -147,6 +147,8 @@ impl Sight {
                     samples.clear();
                 }
             }
+            // All of it or nothing, below.
+            Event::Alert { .. } => {}
             Event::Server(server) => {
                 server.summary = views.summary_for(self);
                 server.health = self.health(server.health.clone());
@@ -157,6 +159,7 @@ impl Sight {
                 snapshot.jobs.retain(|job| self.job(job));
                 if !self.inside {
                     snapshot.bench.clear();
+                    snapshot.standing_alerts = 0;
                 }
             }
         }
@@ -164,6 +167,7 @@ impl Sight {
             Event::Store { stores } => stores.is_empty(),
             Event::Job { jobs, .. } => jobs.is_empty(),
             Event::Bench { runs, samples } => runs.is_empty() && samples.is_empty(),
+            Event::Alert { .. } => !self.inside,
             Event::Server(_) | Event::Snapshot(_) => false,
         };
         (!is_empty).then_some(event)

@@ -18,13 +18,18 @@ pub fn short(revision: &str) -> &str {
     revision.get(..7).unwrap_or(revision)
 }
 
-/// `10-11` on a clock, or `03:31` when all is of one day.
-fn day(point: &Point, offset: UtcOffset, one_day: bool) -> String {
-    if one_day {
-        return crate::model::format::clock_short(point.at, offset);
-    }
+/// `10-11`; `03:31` when all is of one day, `03:31:07` when all is of one hour, with the year over more than one.
+fn when(point: &Point, offset: UtcOffset, span: time::Duration) -> String {
     let at = point.at.to_offset(offset);
-    format!("{:02}-{:02}", u8::from(at.month()), at.day())
+    if span < time::Duration::hours(1) {
+        format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second())
+    } else if span < time::Duration::days(2) {
+        crate::model::format::clock_short(point.at, offset)
+    } else if span < time::Duration::days(365) {
+        format!("{:02}-{:02}", u8::from(at.month()), at.day())
+    } else {
+        format!("{:04}-{:02}", at.year(), u8::from(at.month()))
+    }
 }
 
 /// How the values of a series are written.
@@ -57,7 +62,11 @@ pub fn figure(
     let shown = shown(history);
     let count = history.points.len();
     let x = Scale::exact(-0.6, count.max(2) as f64 - 0.4);
-    let mut layers = vec![levels(history), changes(history), points(history)];
+    let mut layers = vec![levels(history), changes(history), points(history, false)];
+    let theirs_at = layers.len() + usize::from(history.points.iter().any(|p| p.spoiled));
+    if theirs_at > layers.len() {
+        layers.push(points(history, true));
+    }
     if let Some(other) = other {
         layers.push(pairs(history, other));
     }
@@ -69,8 +78,12 @@ pub fn figure(
             x: i as f64,
             title: title(p, offset),
             readings: std::iter::once(Reading {
-                layer: 2,
-                name: t!(median).to_owned(),
+                layer: if p.spoiled { 3 } else { 2 },
+                name: if p.spoiled {
+                    t!(bench.busy_machine).to_owned()
+                } else {
+                    t!(median).to_owned()
+                },
                 y: p.median,
                 text: shown.text(p.median),
             })
@@ -78,7 +91,7 @@ pub fn figure(
                 other
                     .and_then(|o| o.history.points.iter().find(|q| q.run == p.run).map(|q| (o, q)))
                     .map(|(o, q)| Reading {
-                        layer: 3,
+                        layer: theirs_at,
                         name: o.name.clone(),
                         y: q.median,
                         text: shown.text(q.median),
@@ -102,13 +115,13 @@ pub fn figure(
         .flat_map(|l| [l.lower_quartile, l.upper_quartile]);
     let step = count.div_ceil(6).max(1);
     let ends = history.points.first().zip(history.points.last());
-    let one_day = ends.is_some_and(|(a, b)| b.at - a.at < time::Duration::days(2));
+    let span = ends.map_or(time::Duration::ZERO, |(a, b)| b.at - a.at);
     let labels = history
         .points
         .iter()
         .enumerate()
         .filter(|(i, _)| i % step == 0)
-        .map(|(i, p)| (i as f64, day(p, offset, one_day), (i / step) % 2 == 1))
+        .map(|(i, p)| (i as f64, when(p, offset, span), (i / step) % 2 == 1))
         .collect();
     Figure {
         label,
@@ -191,18 +204,21 @@ fn changes(history: &SeriesHistory) -> Layer {
     }
 }
 
-fn points(history: &SeriesHistory) -> Layer {
+/// The runs of one kind, quiet or spoiled by a busy machine: the latter have a shape and a line of the legend of their own.
+fn points(history: &SeriesHistory, spoiled: bool) -> Layer {
     let last = history.points.len().saturating_sub(1);
-    let radius = if last > 200 { 2.0 } else { 2.75 };
-    let marks = history
+    let small = if last > 200 { 2.0 } else { 2.75 };
+    let marks: Vec<Mark> = history
         .points
         .iter()
         .enumerate()
+        .filter(|(_, p)| p.spoiled == spoiled)
         .map(|(i, p)| {
-            let (ink, radius) = match (p.outlier, i == last) {
-                (true, _) => (Ink::Outlier, 4.0),
-                (false, true) => (Ink::After, 5.0),
-                (false, false) => (Ink::Past, radius),
+            let (ink, radius) = match (p.outlier, spoiled, i == last) {
+                (true, _, _) => (Ink::Outlier, 4.0),
+                (false, true, _) => (Ink::Busy, small + 2.0),
+                (false, false, true) => (Ink::After, 5.0),
+                (false, false, false) => (Ink::Past, small),
             };
             Mark::Dot {
                 x: i as f64,
@@ -212,11 +228,16 @@ fn points(history: &SeriesHistory) -> Layer {
             }
         })
         .collect();
+    let (name, ink) = if spoiled {
+        (t!(bench.busy_machine), Ink::Busy)
+    } else {
+        (t!(bench.runs), Ink::Past)
+    };
     Layer {
-        name: t!(bench.runs).to_owned(),
-        ink: Ink::Past,
+        name: name.to_owned(),
+        ink,
+        cells: vec![crate::model::format::integer(marks.len() as u64)],
         marks,
-        cells: vec![crate::model::format::integer(history.points.len() as u64)],
     }
 }
 
@@ -244,6 +265,15 @@ fn pairs(history: &SeriesHistory, other: &Other<'_>) -> Layer {
     }
 }
 
+/// What has to be known of a point.
+fn note(point: &Point) -> String {
+    let notes = [
+        point.outlier.then_some(t!(bench.outlier)),
+        point.spoiled.then_some(t!(bench.busy_machine)),
+    ];
+    notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 fn table(history: &SeriesHistory, shown: Shown) -> Table {
     let number = |v: f64| Cell::Number(v, shown.text(v));
     Table {
@@ -268,11 +298,7 @@ fn table(history: &SeriesHistory, shown: Shown) -> Table {
                     number(p.min),
                     number(p.median),
                     number(p.max),
-                    Cell::Text(if p.outlier {
-                        t!(bench.outlier).to_owned()
-                    } else {
-                        String::new()
-                    }),
+                    Cell::Text(note(p)),
                 ]
             })
             .collect(),
@@ -380,6 +406,55 @@ mod tests {
             }
         )));
         assert!(f.y.scale.high < 1000.0, "{:?}", f.y.scale);
+    }
+
+    #[test]
+    fn the_labels_below_tell_neighbours_apart() {
+        let label = |h: &SeriesHistory| {
+            let f = figure(h, None, false, UtcOffset::UTC, String::new());
+            match f.x.labels {
+                Labels::Given(given) => given[0].1.clone(),
+                Labels::Unit(_) => panic!("times"),
+            }
+        };
+        let mut h = history();
+        assert_eq!(label(&h), "09-02");
+        for (i, p) in h.points.iter_mut().enumerate() {
+            p.at = datetime!(2026-09-02 10:00 UTC) + time::Duration::seconds(i as i64);
+        }
+        assert_eq!(label(&h), "10:00:00");
+        h.points[7].at = datetime!(2026-09-02 18:00 UTC);
+        assert_eq!(label(&h), "10:00");
+        h.points[7].at = datetime!(2028-09-02 18:00 UTC);
+        assert_eq!(label(&h), "2026-09");
+    }
+
+    #[test]
+    fn a_run_on_a_busy_machine_has_a_shape_and_a_line_of_the_legend_of_its_own() {
+        let mut h = history();
+        h.points[5].spoiled = true;
+        let other = Other {
+            history: &history(),
+            name: "before".into(),
+        };
+        let f = figure(&h, Some(&other), false, UtcOffset::UTC, String::new());
+        let busy = &f.layers[3];
+        assert_eq!((&*busy.name, busy.ink), (t!(bench.busy_machine), Ink::Busy));
+        assert!(matches!(
+            busy.marks.as_slice(),
+            [Mark::Dot {
+                x: 5.0,
+                ink: Ink::Busy,
+                ..
+            }]
+        ));
+        assert_eq!(f.layers[2].marks.len(), 7, "it is not among the quiet ones");
+        assert_eq!(f.layers[4].name, "before");
+        let layers: Vec<usize> = f.stops[5].readings.iter().map(|r| r.layer).collect();
+        assert_eq!(layers, [3, 4]);
+        assert!(matches!(&f.table.rows[2][6], Cell::Text(t) if t == t!(bench.busy_machine)));
+        let quiet = figure(&history(), None, false, UtcOffset::UTC, String::new());
+        assert_eq!(quiet.layers.len(), 3, "no busy run, no line for it");
     }
 
     #[test]

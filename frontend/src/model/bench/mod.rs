@@ -11,4 +11,4 @@ pub mod samples;
 pub mod verdict;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

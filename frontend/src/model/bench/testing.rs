@@ -1,7 +1,8 @@
 //! A comparison as the server would send it, for tests.
 
 use fleethold_api_types::bench::{
-    Comparison, Interval, JudgedCell, MatrixRow, Metric, Sample, Scenario, Side, Summary, Verdict, Version,
+    Comparison, Findings, Interval, JudgedCell, MatrixRow, Metric, Sample, Scenario, Side, Summary, Tally,
+    Verdict, Version,
 };
 
 /// A cell with these samples and this outcome; its ratio is that of the medians.
@@ -60,7 +61,7 @@ pub(super) fn summary(values: &[f64]) -> Summary {
 }
 
 /// Two scenarios, three values and the control row.
-pub(super) fn comparison() -> Comparison {
+pub(crate) fn comparison() -> Comparison {
     let row = |scenario: &str, value: &str, control, cell| MatrixRow {
         scenario: scenario.into(),
         value: value.into(),
@@ -144,5 +145,11 @@ pub(super) fn comparison() -> Comparison {
         alpha: 0.05,
         min_effect_ratio: 0.02,
         runs: Vec::new(),
+        findings: vec![Findings {
+            metric: "rate".into(),
+            swept: Tally::default(),
+            control: Tally::default(),
+            sentence: "Faster in 2 of 5 cells, up to +38.2% on spinner at 20; inconclusive in 1 (4 more runs a side).".into(),
+        }],
     }
 }

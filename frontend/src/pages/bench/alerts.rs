@@ -12,6 +12,8 @@ use super::{
 };
 use crate::{
     api::bench::{self, word},
+    app::use_app,
+    live::{topic, use_topics},
     model::{
         query::QueryMap,
         unit::{change, probability},
@@ -20,7 +22,7 @@ use crate::{
     route::Route,
     t,
     ui::{
-        Dialog, Empty, Icon, ProblemAlert, Skeleton, When, Word,
+        Dialog, Empty, ProblemAlert, Skeleton, When, Word, glyph,
         hooks::{use_load, use_query, use_title},
         toast::use_toast,
     },
@@ -40,7 +42,13 @@ pub fn alerts_page() -> Html {
     use_title(t!(bench.alerts));
     let (query, set_query) = use_query();
     let state = STATES.into_iter().find(|s| word(s) == query.get("state"));
-    let alerts = use_load(state, |state| async move { bench::bench_alerts(state).await });
+    let app = use_app();
+    use_topics(&app.live, topic::ALERTS);
+    // asked again whenever the feed tells of one; what is shown stays until the answer is there
+    let told = app.live.read().alerts.told;
+    let alerts = use_load((state, told), |(state, _)| async move {
+        bench::bench_alerts(state).await
+    });
     let changing = use_state(|| None::<(Alert, AlertState)>);
     let on_state = {
         let (query, set_query) = (query.clone(), set_query.clone());
@@ -66,7 +74,7 @@ pub fn alerts_page() -> Html {
             <Tabs here={Route::BenchAlerts} />
             <DatabaseBanner />
             if let Some(problem) = alerts.result.error.clone() {
-                <ProblemAlert title={t!(bench.alerts_not_read)} {problem} on_retry={alerts.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.alerts_not_read), problem, on_retry: alerts.reload.clone() }).view() }
             }
             <section class="panel" aria-labelledby="al-h" data-testid="alerts">
                 <div class="panel-head">
@@ -77,11 +85,11 @@ pub fn alerts_page() -> Html {
                     </select>
                 </div>
                 { match alerts.result.value() {
-                    Some(list) if list.is_empty() && state.is_some() => html! { <Empty icon="filter" title={t!(bench.no_alert_matches)}><button type="button" class="btn" onclick={clear}>{ t!(clear_search) }</button></Empty> },
-                    Some(list) if list.is_empty() => html! { <Empty icon="ok" title={t!(bench.no_alerts)} text={t!(bench.no_alerts_text)} /> },
+                    Some(list) if list.is_empty() && state.is_some() => yew::props!(Empty { icon: "filter", title: t!(bench.no_alert_matches), children: html! { <button type="button" class="btn" onclick={clear}>{ t!(clear_search) }</button> } }).view(),
+                    Some(list) if list.is_empty() => yew::props!(Empty { icon: "ok", title: t!(bench.no_alerts), text: t!(bench.no_alerts_text) }).view(),
                     Some(list) => html! { <ul class="alerts">{ for list.iter().map(|a| html! { <Row key={a.id} alert={a.clone()} on_ask={ask.clone()} /> }) }</ul> },
                     None if alerts.result.error.is_some() => html! {},
-                    None => html! { <Skeleton label={t!(bench.reading_alerts)} lines=3 /> },
+                    None => yew::props!(Skeleton { label: t!(bench.reading_alerts), lines: 3 }).view(),
                 } }
             </section>
             if let Some((alert, to)) = (*changing).clone() {
@@ -123,15 +131,15 @@ fn row(props: &RowProps) -> Html {
     });
     html! {
         <li data-testid="alert" data-alert={a.id.to_string()} data-alert-state={word(&a.state)}>
-            <Word look={alert_look(a.state)} />
+            { yew::props!(Word { look: alert_look(a.state) }).view() }
             <div class="t">
                 <p><b>{ &a.series.workload }</b>{ " " }<Link<Route, QueryMap> to={Route::BenchHistory} query={Some(series)}>{ series_words(&a.series) }</Link<Route, QueryMap>></p>
-                <p class="soft">{ t!(bench.seen_at) }{ " " }<When at={a.opened_at} />
+                <p class="soft">{ t!(bench.seen_at) }{ " " }{ yew::props!(When { at: a.opened_at }).view() }
                     if let Some(run) = a.confirmed_by { { ", " }<Link<Route> to={Route::BenchRun { id: run }}>{ t!(bench.confirmed_by_run) }</Link<Route>> }
                 </p>
                 if let Some(said) = said { <p class="soft">{ said }</p> }
             </div>
-            <span class="num"><span class="verdict" data-v="slower"><Icon name="slower" />{ change(a.ratio) }</span><small>{ format!("p {}", probability(a.p)) }</small></span>
+            <span class="num"><span class="verdict" data-v="slower">{ glyph("slower") }{ change(a.ratio) }</span><small>{ format!("p {}", probability(a.p)) }</small></span>
             <span class="cluster">
                 <Link<Route, QueryMap> to={Route::BenchCompare} query={Some(pair)} classes="btn">{ t!(bench.compare) }</Link<Route, QueryMap>>
                 { match a.state {

@@ -14,12 +14,12 @@ use crate::{
     model::{format, query::QueryMap},
     route::Route,
     t,
-    ui::{Icon, toast::use_toast},
+    ui::{glyph, small_glyph, toast::use_toast},
 };
 
-/// Props of [`Attachments`].
+/// What is shown; drawn by [`Attachments::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct AttachmentsProps {
+pub(super) struct Attachments {
     /// Run.
     pub detail: Rc<BenchRunDetail>,
     /// There is one more.
@@ -52,44 +52,45 @@ fn flame_query(of: &Attachment, before: Option<&Attachment>) -> QueryMap {
     }
 }
 
-/// The panel.
-#[component(Attachments)]
-pub(super) fn attachments(props: &AttachmentsProps) -> Html {
-    let (d, run) = (&props.detail, props.detail.run.id);
-    let graphs = |side: &'static str| {
-        d.attachments
-            .iter()
-            .find(move |a| a.kind == AttachmentKind::FlameGraph && a.side == side)
-    };
-    let pair = graphs("after").zip(graphs("before"));
-    html! {
-        <section class="panel" aria-labelledby="att-h" data-testid="attachments">
-            <div class="panel-head">
-                <h2 id="att-h">{ t!(bench.attachments) }</h2>
-                if let Some((after, before)) = pair {
-                    <Link<Route, QueryMap> to={Route::BenchFlame} query={Some(flame_query(after, Some(before)))} classes="btn"><Icon name="bench" small=true />{ t!(bench.flame_difference) }</Link<Route, QueryMap>>
-                }
-            </div>
-            <div class="panel-body stack">
-                if d.attachments.is_empty() {
-                    <p class="note">{ t!(bench.no_attachments) }</p>
-                } else {
-                    <ul class="files-list">
-                        { for d.attachments.iter().map(|a| html! {
-                            <li key={a.id.to_string()} data-testid="attachment">
-                                <Icon name={if a.kind == AttachmentKind::FlameGraph { "bench" } else { "file" }} />
-                                <span class="t" title={a.sha256.clone()}>{ &a.name }<small>{ [kind_word(a.kind), side_word(&a.side), &format::bytes(a.size)].into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ") }</small></span>
-                                if a.kind == AttachmentKind::FlameGraph {
-                                    <Link<Route, QueryMap> to={Route::BenchFlame} query={Some(flame_query(a, None))} classes="btn">{ t!(keys_open) }<span class="vh">{ " " }{ &a.name }</span></Link<Route, QueryMap>>
-                                }
-                                <a class="btn btn-quiet btn-icon" href={bench::attachment_href(run, a.id)} download={a.name.clone()} aria-label={t!(download_named, name = a.name)}><Icon name="save" /></a>
-                            </li>
-                        }) }
-                    </ul>
-                }
-                <Attach {run} on_change={props.on_change.clone()} />
-            </div>
-        </section>
+impl Attachments {
+    /// The panel.
+    pub(super) fn view(&self) -> Html {
+        let (d, run) = (&self.detail, self.detail.run.id);
+        let graphs = |side: &'static str| {
+            d.attachments
+                .iter()
+                .find(move |a| a.kind == AttachmentKind::FlameGraph && a.side == side)
+        };
+        let pair = graphs("after").zip(graphs("before"));
+        html! {
+            <section class="panel" aria-labelledby="att-h" data-testid="attachments">
+                <div class="panel-head">
+                    <h2 id="att-h">{ t!(bench.attachments) }</h2>
+                    if let Some((after, before)) = pair {
+                        <Link<Route, QueryMap> to={Route::BenchFlame} query={Some(flame_query(after, Some(before)))} classes="btn">{ small_glyph("bench") }{ t!(bench.flame_difference) }</Link<Route, QueryMap>>
+                    }
+                </div>
+                <div class="panel-body stack">
+                    if d.attachments.is_empty() {
+                        <p class="note">{ t!(bench.no_attachments) }</p>
+                    } else {
+                        <ul class="files-list">
+                            { for d.attachments.iter().map(|a| html! {
+                                <li key={a.id.to_string()} data-testid="attachment">
+                                    { glyph(if a.kind == AttachmentKind::FlameGraph { "bench" } else { "file" }) }
+                                    <span class="t" title={a.sha256.clone()}>{ &a.name }<small>{ [kind_word(a.kind), side_word(&a.side), &format::bytes(a.size)].into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ") }</small></span>
+                                    if a.kind == AttachmentKind::FlameGraph {
+                                        <Link<Route, QueryMap> to={Route::BenchFlame} query={Some(flame_query(a, None))} classes="btn">{ t!(keys_open) }<span class="vh">{ " " }{ &a.name }</span></Link<Route, QueryMap>>
+                                    }
+                                    <a class="btn btn-quiet btn-icon" href={bench::attachment_href(run, a.id)} download={a.name.clone()} aria-label={t!(download_named, name = a.name)}>{ glyph("save") }</a>
+                                </li>
+                            }) }
+                        </ul>
+                    }
+                    <Attach {run} on_change={self.on_change.clone()} />
+                </div>
+            </section>
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fleethold_api_types::bench::{BenchRunDetail, Comparison, FloorState, Side};
+use fleethold_api_types::bench::{BenchRunDetail, Comparison, FloorState, Side, Tally};
 use yew::prelude::*;
 
 use crate::{
@@ -14,12 +14,12 @@ use crate::{
         unit::bound,
     },
     t, tn,
-    ui::Icon,
+    ui::glyph,
 };
 
-/// Props of [`VerdictPanel`].
+/// What is shown; drawn by [`VerdictPanel::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct VerdictProps {
+pub(super) struct VerdictPanel {
     /// Comparison.
     pub comparison: Rc<Comparison>,
     /// The run, when both sides are of one.
@@ -28,48 +28,57 @@ pub(super) struct VerdictProps {
     pub metric: String,
 }
 
-/// The panel on top.
-#[component(VerdictPanel)]
-pub(super) fn verdict_panel(props: &VerdictProps) -> Html {
-    let c = &props.comparison;
-    let others = c.metrics.iter().filter(|m| m.judged && m.name != props.metric);
-    let side = |side: Side, label: &str| {
-        let ink = if side == Side::Before {
-            Ink::Before
-        } else {
-            Ink::After
+impl VerdictPanel {
+    /// The panel on top.
+    pub(super) fn view(&self) -> Html {
+        let c = &self.comparison;
+        let others = c.metrics.iter().filter(|m| m.judged && m.name != self.metric);
+        let side = |side: Side, label: &str| {
+            let ink = if side == Side::Before {
+                Ink::Before
+            } else {
+                Ink::After
+            };
+            // a commit is set as code, a description as text
+            let label = if label.contains(' ') || label.is_empty() {
+                html! { { label } }
+            } else {
+                html! { <code>{ label }</code> }
+            };
+            html! { <>{ sign(ink) }<span><b>{ side_word(side) }</b>{ " " }{ label }</span></> }
         };
-        // a commit is set as code, a description as text
-        let label = if label.contains(' ') || label.is_empty() {
-            html! { { label } }
-        } else {
-            html! { <code>{ label }</code> }
-        };
-        html! { <>{ sign(ink) }<span><b>{ side_word(side) }</b>{ " " }{ label }</span></> }
-    };
-    html! {
-        <section class="panel verdict-line" aria-label={t!(bench.verdict)} data-testid="verdict">
-            <div>
-                <p class="big" data-testid="verdict-sentence">{ verdict::sentence(c, &props.metric) }</p>
-                { for others.map(|m| html! { <p class="soft also"><b>{ &m.name }</b>{ ": " }{ verdict::sentence(c, &m.name) }</p> }) }
-                <div class="ab">
-                    { side(Side::Before, &c.before.label) }
-                    { side(Side::After, &c.after.label) }
+        html! {
+            <section class="panel verdict-line" aria-label={t!(bench.verdict)} data-testid="verdict">
+                <div>
+                    <p class="big" data-testid="verdict-sentence">{ said(c, &self.metric) }</p>
+                    { for others.map(|m| html! { <p class="soft also"><b>{ &m.name }</b>{ ": " }{ said(c, &m.name) }</p> }) }
+                    <div class="ab">
+                        { side(Side::Before, &c.before.label) }
+                        { side(Side::After, &c.after.label) }
+                    </div>
+                    if c.quick {
+                        <p class="badges"><span class="badge" data-state="warning">{ glyph("bolt") }{ t!(bench.quick_verdict) }</span></p>
+                    }
                 </div>
-                if c.quick {
-                    <p class="badges"><span class="badge" data-state="warning"><Icon name="bolt" />{ t!(bench.quick_verdict) }</span></p>
-                }
-            </div>
-            <div>
-                <h2 class="belief">{ t!(bench.belief) }</h2>
-                <dl class="facts left">{ for facts_of(props).into_iter().map(|(word, text)| html! { <><dt>{ word }</dt><dd>{ text }</dd></> }) }</dl>
-            </div>
-        </section>
+                <div>
+                    <h2 class="belief">{ t!(bench.belief) }</h2>
+                    <dl class="facts left">{ for facts_of(self).into_iter().map(|(word, text)| html! { <><dt>{ word }</dt><dd>{ text }</dd></> }) }</dl>
+                </div>
+            </section>
+        }
+    }
+}
+
+/// The server's sentence, in the language of every export; or why there is none.
+fn said(c: &Comparison, metric: &str) -> Html {
+    match verdict::findings(c, metric) {
+        Some(found) => html! { <span lang="en">{ &found.sentence }</span> },
+        None => html! { { verdict::unjudged(c) } },
     }
 }
 
 /// Runs, threshold, control, machine, data.
-fn facts_of(props: &VerdictProps) -> Vec<(&'static str, Html)> {
+fn facts_of(props: &VerdictPanel) -> Vec<(&'static str, Html)> {
     let c = &props.comparison;
     let mut facts = Vec::new();
     facts.push((t!(bench.runs), html! { { runs_text(props) } }));
@@ -94,8 +103,8 @@ fn facts_of(props: &VerdictProps) -> Vec<(&'static str, Html)> {
         t!(bench.significance),
         html! { { tn!(u64::from(c.judged_cells), bench.holm_one, bench.holm, alpha = bound(c.alpha)) } },
     ));
-    let control = verdict::tally(c, &props.metric, true);
-    let text = match control.all() {
+    let control = verdict::findings(c, &props.metric).map_or_else(Tally::default, |f| f.control);
+    let text = match control.faster + control.slower + control.equal + control.inconclusive {
         0 => t!(bench.no_control).to_owned(),
         all => t!(
             bench.control_says,
@@ -132,7 +141,7 @@ fn facts_of(props: &VerdictProps) -> Vec<(&'static str, Html)> {
     facts
 }
 
-fn runs_text(props: &VerdictProps) -> String {
+fn runs_text(props: &VerdictPanel) -> String {
     let sides = props
         .comparison
         .rows
@@ -153,7 +162,7 @@ fn runs_text(props: &VerdictProps) -> String {
     }
 }
 
-fn machine_text(props: &VerdictProps) -> String {
+fn machine_text(props: &VerdictPanel) -> String {
     let c = &props.comparison;
     let class = match (c.across_machines, c.after.machine_class.is_empty()) {
         (true, _) => t!(

@@ -14,13 +14,14 @@ use super::{
 };
 use crate::{
     api::bench::{self, Exported, RunFilter},
-    model::load::Problem,
+    model::{load::Problem, query::QueryMap},
     pages::history::DatabaseBanner,
     route::Route,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton,
+        Empty, ProblemAlert, Skeleton,
         hooks::{use_load, use_query, use_query_push, use_title},
+        small_glyph,
     },
 };
 
@@ -31,12 +32,43 @@ const ACROSS: &str = "across-machines";
 #[component(ComparePage)]
 pub fn compare_page() -> Html {
     use_title(t!(bench.compare));
-    let (query, _) = use_query();
+    let (query, set_query) = use_query();
     let push = use_query_push();
     let runs = use_load(
         (),
         |()| async move { bench::bench_runs(&RunFilter::default()).await },
     );
+    // a link may name revisions; what it leads to names the runs, so that it shows the same for ever
+    let named = use_load(
+        (
+            query.get("workload").to_owned(),
+            revision(&query, "before"),
+            revision(&query, "after"),
+        ),
+        |(workload, before, after)| async move {
+            let mut found = [None, None];
+            for (slot, name) in found.iter_mut().zip([before, after]) {
+                if let Some(name) = name {
+                    *slot = Some(bench::run_of_revision(workload.clone(), name).await?);
+                }
+            }
+            Ok(found)
+        },
+    );
+    let pinned = named.result.value().map_or([None, None], |found| **found);
+    use_effect_with(pinned, {
+        let query = query.clone();
+        move |pinned| {
+            let ids = ["before", "after"].into_iter().zip(pinned);
+            let ids = ids.filter_map(|(key, id)| Some((key, (*id)?)));
+            let next = ids
+                .clone()
+                .fold((*query).clone(), |q, (key, id)| q.with(key, &id.to_string()));
+            if ids.count() > 0 {
+                set_query.emit(next.with("workload", ""));
+            }
+        }
+    });
     let id = |key: &str| query.get(key).parse::<Uuid>().ok();
     let (before, after) = (id("before"), id("after"));
     let across = query.get("across") == "true";
@@ -93,27 +125,36 @@ pub fn compare_page() -> Html {
             <DatabaseBanner />
             <section class="panel" aria-label={t!(bench.choose_runs)}>
                 <div class="pair">
-                    <Choice id="cmp-before" word={t!(bench.before)} runs={items.clone()} chosen={before} wanted={wanted.clone()} on_choose={choose("before")} />
-                    <button type="button" class="btn btn-icon" aria-label={t!(bench.swap)} title={t!(bench.swap)} disabled={pair.is_none()} onclick={swap}><Icon name="retry" small=true /></button>
-                    <Choice id="cmp-after" word={t!(bench.after)} runs={items.clone()} chosen={after} {wanted} on_choose={choose("after")} />
+                    { yew::props!(Choice { id: "cmp-before", word: t!(bench.before), runs: items.clone(), chosen: before, wanted: wanted.clone(), on_choose: choose("before") }).view() }
+                    <button type="button" class="btn btn-icon" aria-label={t!(bench.swap)} title={t!(bench.swap)} disabled={pair.is_none()} onclick={swap}>{ small_glyph("retry") }</button>
+                    { yew::props!(Choice { id: "cmp-after", word: t!(bench.after), runs: items.clone(), chosen: after, wanted, on_choose: choose("after") }).view() }
                 </div>
             </section>
+            if let Some(problem) = named.result.error.clone() {
+                { yew::props!(ProblemAlert { title: t!(bench.not_compared), problem, on_retry: named.reload.clone() }).view() }
+            }
             if let Some(problem) = runs.result.error.clone() {
-                <ProblemAlert title={t!(bench.runs_not_read)} {problem} on_retry={runs.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.runs_not_read), problem, on_retry: runs.reload.clone() }).view() }
             }
             { match (&comparison.result.error, &shown, pair, what) {
                 (Some(problem), ..) => html! { <>
-                    <ProblemAlert title={t!(bench.not_compared)} problem={problem.clone()} on_retry={comparison.reload.clone()} />
+                    { yew::props!(ProblemAlert { title: t!(bench.not_compared), problem: problem.clone(), on_retry: comparison.reload.clone() }).view() }
                     if refused(problem) && !across {
-                        <div class="cluster"><button type="button" class="btn" onclick={allow} data-testid="compare-across"><Icon name="warn" small=true />{ t!(bench.compare_across) }</button></div>
+                        <div class="cluster"><button type="button" class="btn" onclick={allow} data-testid="compare-across">{ small_glyph("warn") }{ t!(bench.compare_across) }</button></div>
                     }
                 </> },
                 (None, Some(c), _, Some(what)) => html! { <ComparisonView comparison={c.clone()} {what} /> },
-                (None, _, None, _) => html! { <section class="panel"><Empty icon="bench" title={t!(bench.choose_runs)} text={if items.len() < 2 { t!(bench.need_two_runs) } else { t!(bench.choose_runs_text) }} /></section> },
-                (None, ..) => html! { <section class="panel"><Skeleton label={t!(bench.comparing)} lines=5 /></section> },
+                (None, _, None, _) => html! { <section class="panel">{ yew::props!(Empty { icon: "bench", title: t!(bench.choose_runs), text: if items.len() < 2 { t!(bench.need_two_runs) } else { t!(bench.choose_runs_text) } }).view() }</section> },
+                (None, ..) => html! { <section class="panel">{ yew::props!(Skeleton { label: t!(bench.comparing), lines: 5 }).view() }</section> },
             } }
         </>
     }
+}
+
+/// A side that is named by its revision instead of a run.
+fn revision(query: &QueryMap, key: &str) -> Option<String> {
+    let text = query.get(key);
+    (!text.is_empty() && text.parse::<Uuid>().is_err()).then(|| text.to_owned())
 }
 
 /// The sides are of different machines: a person may want it all the same.
@@ -122,7 +163,7 @@ fn refused(problem: &Problem) -> bool {
 }
 
 #[derive(Properties, PartialEq)]
-struct ChoiceProps {
+struct Choice {
     id: &'static str,
     word: &'static str,
     runs: Vec<BenchRun>,
@@ -132,35 +173,36 @@ struct ChoiceProps {
     on_choose: Callback<String>,
 }
 
-/// One side.
-#[component(Choice)]
-fn choice(props: &ChoiceProps) -> Html {
-    let onchange = {
-        let on_choose = props.on_choose.clone();
-        move |event: Event| on_choose.emit(event.target_unchecked_into::<HtmlSelectElement>().value())
-    };
-    let ended: Vec<&BenchRun> = props
-        .runs
-        .iter()
-        .filter(|r| r.state.is_final() && r.error.is_none())
-        .collect();
-    let (fits, others): (Vec<&BenchRun>, Vec<&BenchRun>) = ended
-        .into_iter()
-        .partition(|r| props.wanted.as_ref().is_none_or(|w| *w == r.workload));
-    let option = |r: &&BenchRun| html! { <option value={r.id.to_string()} selected={Some(r.id) == props.chosen}>{ run_line(r) }</option> };
-    // a permalink may name a run that is older than the list
-    let unlisted = props.chosen.filter(|id| props.runs.iter().all(|r| r.id != *id));
-    html! {
-        <div class="field">
-            <label for={props.id}>{ props.word }</label>
-            <select id={props.id} class="select" {onchange} data-testid={props.id}>
-                <option value="" selected={props.chosen.is_none()}>{ t!(bench.choose_run) }</option>
-                if let Some(id) = unlisted { <option value={id.to_string()} selected=true>{ id.to_string() }</option> }
-                { for fits.iter().map(option) }
-                if !others.is_empty() {
-                    <optgroup label={t!(bench.other_workloads)}>{ for others.iter().map(option) }</optgroup>
-                }
-            </select>
-        </div>
+impl Choice {
+    /// One side.
+    fn view(&self) -> Html {
+        let onchange = {
+            let on_choose = self.on_choose.clone();
+            move |event: Event| on_choose.emit(event.target_unchecked_into::<HtmlSelectElement>().value())
+        };
+        let ended: Vec<&BenchRun> = self
+            .runs
+            .iter()
+            .filter(|r| r.state.is_final() && r.error.is_none())
+            .collect();
+        let (fits, others): (Vec<&BenchRun>, Vec<&BenchRun>) = ended
+            .into_iter()
+            .partition(|r| self.wanted.as_ref().is_none_or(|w| *w == r.workload));
+        let option = |r: &&BenchRun| html! { <option value={r.id.to_string()} selected={Some(r.id) == self.chosen}>{ run_line(r) }</option> };
+        // a permalink may name a run that is older than the list
+        let unlisted = self.chosen.filter(|id| self.runs.iter().all(|r| r.id != *id));
+        html! {
+            <div class="field">
+                <label for={self.id}>{ self.word }</label>
+                <select id={self.id} class="select" {onchange} data-testid={self.id}>
+                    <option value="" selected={self.chosen.is_none()}>{ t!(bench.choose_run) }</option>
+                    if let Some(id) = unlisted { <option value={id.to_string()} selected=true>{ id.to_string() }</option> }
+                    { for fits.iter().map(option) }
+                    if !others.is_empty() {
+                        <optgroup label={t!(bench.other_workloads)}>{ for others.iter().map(option) }</optgroup>
+                    }
+                </select>
+            </div>
+        }
     }
 }

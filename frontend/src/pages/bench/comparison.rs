@@ -18,7 +18,7 @@ use crate::{
     api::bench::Exported,
     model::bench::matrix::Selection,
     t,
-    ui::{Empty, Icon, hooks::use_query},
+    ui::{Empty, glyph, hooks::use_query},
 };
 
 /// Props of [`ComparisonView`].
@@ -45,7 +45,7 @@ pub(super) fn comparison_view(props: &ViewProps) -> Html {
     let (query, set_query) = use_query();
     let c = &props.comparison;
     let Some(selection) = Selection::of(c, &query) else {
-        return html! { <section class="panel"><Empty icon="bench" title={t!(bench.nothing_measured)} /></section> };
+        return html! { <section class="panel">{ yew::props!(Empty { icon: "bench", title: t!(bench.nothing_measured) }).view() }</section> };
     };
     let on_select = {
         let (query, set_query) = (query.clone(), set_query.clone());
@@ -60,12 +60,12 @@ pub(super) fn comparison_view(props: &ViewProps) -> Html {
     html! {
         <>
             if c.across_machines {
-                <div class="alert" data-state="warning" role="status" data-testid="across"><Icon name="warn" /><p class="alert-h">{ t!(bench.across_title) }</p><p>{ t!(bench.across_text) }</p></div>
+                <div class="alert" data-state="warning" role="status" data-testid="across">{ glyph("warn") }<p class="alert-h">{ t!(bench.across_title) }</p><p>{ t!(bench.across_text) }</p></div>
             }
-            <VerdictPanel comparison={c.clone()} run={props.run.clone()} metric={selection.metric.clone()} />
-            <Sweep comparison={c.clone()} selection={selection.clone()} {on_select} />
+            { yew::props!(VerdictPanel { comparison: c.clone(), run: props.run.clone(), metric: selection.metric.clone() }).view() }
+            { yew::props!(Sweep { comparison: c.clone(), selection: selection.clone(), on_select }).view() }
             <div class={classes!("detail", (series.is_none() && row.is_none()).then_some("one"))}>
-                <CellDetail comparison={c.clone()} selection={selection.clone()} shape={Shape::of(query.get("shape"))} {on_shape} />
+                { yew::props!(CellDetail { comparison: c.clone(), selection: selection.clone(), shape: Shape::of(query.get("shape")), on_shape }).view() }
                 if let Some(series) = series {
                     <CellHistory {series} />
                 } else if let Some(row) = row.clone() {
@@ -78,7 +78,7 @@ pub(super) fn comparison_view(props: &ViewProps) -> Html {
             <div class="detail-3">
                 <div class="stack">
                     <Environment comparison={c.clone()} />
-                    <Counters comparison={c.clone()} {selection} />
+                    { yew::props!(Counters { comparison: c.clone(), selection }).view() }
                     { props.children.clone() }
                 </div>
                 <div class="stack">

@@ -20,7 +20,7 @@ use crate::{
         unit::{bound, change, figure, probability},
     },
     t,
-    ui::Icon,
+    ui::glyph,
 };
 
 /// How the samples are shown.
@@ -120,9 +120,9 @@ pub(super) fn cell_figure(props: &CellFigureProps) -> Html {
     html! { <FigurePanel {figure} {controls} log={Some((log, on_log))} testid="samples-chart" /> }
 }
 
-/// Props of [`CellDetail`].
+/// What is shown; drawn by [`CellDetail::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct DetailProps {
+pub(super) struct CellDetail {
     /// Comparison.
     pub comparison: Rc<Comparison>,
     /// Which cell of it.
@@ -133,37 +133,38 @@ pub(super) struct DetailProps {
     pub on_shape: Callback<&'static str>,
 }
 
-/// The panel of the chosen cell.
-#[component(CellDetail)]
-pub(super) fn cell_detail(props: &DetailProps) -> Html {
-    let (c, selection) = (&props.comparison, &props.selection);
-    let found = selection
-        .row(c)
-        .zip(selection.cell(c))
-        .zip(crate::model::bench::matrix::metric(c, &selection.metric));
-    let Some(((row, cell), metric)) = found else {
-        return html! {
-            <section class="panel"><div class="panel-body pad-top"><p class="note">{ t!(bench.not_measured) }</p></div></section>
+impl CellDetail {
+    /// The panel of the chosen cell.
+    pub(super) fn view(&self) -> Html {
+        let (c, selection) = (&self.comparison, &self.selection);
+        let found = selection
+            .row(c)
+            .zip(selection.cell(c))
+            .zip(crate::model::bench::matrix::metric(c, &selection.metric));
+        let Some(((row, cell), metric)) = found else {
+            return html! {
+                <section class="panel"><div class="panel-body pad-top"><p class="note">{ t!(bench.not_measured) }</p></div></section>
+            };
         };
-    };
-    let place = verdict::place(row);
-    html! {
-        <section class="panel" aria-labelledby="sm-h" data-testid="cell-detail" data-shape={props.shape.key()}>
-            <div class="panel-head">
-                <h2 id="sm-h">{ place.clone() }<small>{ &metric.name }{ ", " }{ t!(bench.every_run) }</small></h2>
-                if let Some(verdict) = cell.verdict {
-                    <VerdictWord {verdict} change={cell.ratio.map(|r| change(r.estimate))} />
-                }
-            </div>
-            <div class="panel-body stack">
-                <CellFigure cell={cell.clone()} metric={metric.clone()} {place} shape={props.shape} on_shape={props.on_shape.clone()} />
-                { peaks(cell, metric) }
-                <p class="note">{ statistics(c, cell) }</p>
-                if cell.samples_total > cell.samples.len() as u64 {
-                    <p class="note">{ t!(bench.thinned, shown = format::integer(cell.samples.len() as u64), all = format::integer(cell.samples_total)) }</p>
-                }
-            </div>
-        </section>
+        let place = verdict::place(row);
+        html! {
+            <section class="panel" aria-labelledby="sm-h" data-testid="cell-detail" data-shape={self.shape.key()}>
+                <div class="panel-head">
+                    <h2 id="sm-h">{ place.clone() }<small>{ &metric.name }{ ", " }{ t!(bench.every_run) }</small></h2>
+                    if let Some(verdict) = cell.verdict {
+                        { yew::props!(VerdictWord { verdict, change: cell.ratio.map(|r| change(r.estimate)) }).view() }
+                    }
+                </div>
+                <div class="panel-body stack">
+                    <CellFigure cell={cell.clone()} metric={metric.clone()} {place} shape={self.shape} on_shape={self.on_shape.clone()} />
+                    { peaks(cell, metric) }
+                    <p class="note">{ statistics(c, cell) }</p>
+                    if cell.samples_total > cell.samples.len() as u64 {
+                        <p class="note">{ t!(bench.thinned, shown = format::integer(cell.samples.len() as u64), all = format::integer(cell.samples_total)) }</p>
+                    }
+                </div>
+            </section>
+        }
     }
 }
 
@@ -176,7 +177,7 @@ fn peaks(cell: &JudgedCell, metric: &Metric) -> Html {
         .filter_map(|(side, summary)| Some((side, summary?.two_peaks?)))
         .map(|(side, peaks)| {
             html! {
-                <div class="alert" data-state="warning"><Icon name="warn" />
+                <div class="alert" data-state="warning">{ glyph("warn") }
                     <p class="alert-h">{ t!(bench.two_peaks_side, side = side_word(side)) }</p>
                     <p>{ t!(bench.two_peaks_text, lower = shown.figure(peaks.lower), share = format::percent(peaks.lower_share), upper = shown.text(peaks.upper)) }</p>
                 </div>

@@ -8,7 +8,7 @@ use yew::prelude::*;
 use crate::{
     model::bench::diff::{Fact, facts, parts},
     t, tn,
-    ui::Icon,
+    ui::glyph,
 };
 
 /// Props of [`Environment`].
@@ -57,7 +57,7 @@ pub(super) fn environment(props: &EnvironmentProps) -> Html {
                     </div>
                 }
                 if !c.differences.is_empty() {
-                    <div class="alert" data-state="warning"><Icon name="warn" />
+                    <div class="alert" data-state="warning">{ glyph("warn") }
                         <p class="alert-h">{ tn!(c.differences.len() as u64, bench.differs_one, bench.differs, names = names) }</p>
                         <p>{ if c.across_machines { t!(bench.across_text) } else { t!(bench.differs_text) } }</p>
                     </div>

@@ -6,7 +6,7 @@ use yew::prelude::*;
 use crate::{
     api::bench::{self, Exported, word},
     t,
-    ui::{CopyButton, Icon, Menu, ProblemAlert, hooks::use_load},
+    ui::{CopyButton, Menu, ProblemAlert, hooks::use_load, small_glyph},
 };
 
 const FORMATS: [(ExportFormat, &str); 6] = [
@@ -92,12 +92,12 @@ pub(super) fn mail_panel(props: &ExportProps) -> Html {
             </div>
             <div class="panel-body">
                 if let Some(problem) = text.result.error.clone() {
-                    <ProblemAlert title={t!(bench.not_exported)} {problem} on_retry={text.reload.clone()} />
+                    { yew::props!(ProblemAlert { title: t!(bench.not_exported), problem, on_retry: text.reload.clone() }).view() }
                 }
                 { match text.result.value() {
                     Some(text) => html! { <pre class="well mail" tabindex="0" role="region" aria-label={t!(bench.as_mail)} data-testid="mail-text">{ (**text).clone() }</pre> },
                     None if text.result.error.is_some() => html! {},
-                    None => html! { <p class="note" role="status"><Icon name="run" small=true />{ t!(loading) }</p> },
+                    None => html! { <p class="note" role="status">{ small_glyph("run") }{ t!(loading) }</p> },
                 } }
             </div>
         </section>

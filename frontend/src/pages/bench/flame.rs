@@ -18,7 +18,7 @@ use crate::{
     pages::history::DatabaseBanner,
     t, tn,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton,
+        Empty, ProblemAlert, Skeleton, glyph,
         hooks::{use_load, use_query, use_title},
     },
 };
@@ -49,14 +49,14 @@ pub fn flame_page() -> Html {
             </div></div>
             <DatabaseBanner />
             if let Some(problem) = flame.result.error.clone() {
-                <ProblemAlert title={t!(bench.flame_not_read)} {problem} on_retry={flame.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.flame_not_read), problem, on_retry: flame.reload.clone() }).view() }
             }
             { match (found, of) {
-                (_, None) => html! { <section class="panel"><Empty icon="bench" title={t!(bench.no_flame)} text={t!(bench.no_flame_text)} /></section> },
-                (Some(flame), _) if flame.frames.is_empty() => html! { <section class="panel"><Empty icon="bench" title={t!(bench.empty_flame)} /></section> },
+                (_, None) => html! { <section class="panel">{ yew::props!(Empty { icon: "bench", title: t!(bench.no_flame), text: t!(bench.no_flame_text) }).view() }</section> },
+                (Some(flame), _) if flame.frames.is_empty() => html! { <section class="panel">{ yew::props!(Empty { icon: "bench", title: t!(bench.empty_flame) }).view() }</section> },
                 (Some(flame), _) => html! { <Shown {flame} {difference} /> },
                 (None, _) if flame.result.error.is_some() => html! {},
-                (None, _) => html! { <section class="panel"><Skeleton label={t!(bench.reading_flame)} lines=6 /></section> },
+                (None, _) => html! { <section class="panel">{ yew::props!(Skeleton { label: t!(bench.reading_flame), lines: 6 }).view() }</section> },
             } }
         </>
     }
@@ -119,7 +119,7 @@ fn shown(props: &ShownProps) -> Html {
             <section class="panel" aria-label={t!(bench.flame_graph)}>
                 <div class="fleet-tools">
                     <div class="query" role="search">
-                        <Icon name="search" />
+                        { glyph("search") }
                         <input type="text" data-search="" aria-label={t!(bench.find_function)} placeholder={t!(bench.find_function)} value={text.clone()} oninput={on_text} autocomplete="off" spellcheck="false" data-testid="flame-search" />
                         <kbd aria-hidden="true">{ "/" }</kbd>
                     </div>
@@ -148,7 +148,7 @@ fn shown(props: &ShownProps) -> Html {
                     </p>
                 </div>
             </section>
-            <Functions list={list} shown={FUNCTIONS} />
+            { yew::props!(Functions { list, shown: FUNCTIONS }).view() }
         </>
     }
 }
@@ -171,30 +171,31 @@ fn reading(flame: &Flame, frame: &FlameFrame) -> Html {
 }
 
 #[derive(Properties, PartialEq)]
-struct FunctionsProps {
+struct Functions {
     list: Rc<Vec<crate::model::bench::flame::Function>>,
     shown: usize,
 }
 
-/// The same as a table: own and total share of each function, and its change.
-#[component(Functions)]
-fn functions_table(props: &FunctionsProps) -> Html {
-    let shown: Vec<_> = props.list.iter().take(props.shown).cloned().collect();
-    let table = table(&shown);
-    html! {
-        <section class="panel" aria-labelledby="fn-h" data-testid="flame-table">
-            <div class="panel-head"><h2 id="fn-h">{ t!(bench.functions) }<small>{ t!(matches, n = shown.len(), all = props.list.len()) }</small></h2></div>
-            <div class="panel-body scroll-x" tabindex="0" role="region" aria-label={t!(bench.functions)}>
-                <table class="table">
-                    <thead><tr>{ for table.head.iter().enumerate().map(|(i, h)| html! { <th scope="col" class={(i > 0).then_some("num")}>{ h }</th> }) }</tr></thead>
-                    <tbody>{ for table.rows.iter().map(|row| html! {
-                        <tr>{ for row.iter().map(|c| match c {
-                            Cell::Text(text) => html! { <th scope="row" class="mono fn-name" title={text.clone()}>{ text }</th> },
-                            Cell::Number(_, text) => html! { <td class="num">{ text }</td> },
-                        }) }</tr>
-                    }) }</tbody>
-                </table>
-            </div>
-        </section>
+impl Functions {
+    /// The same as a table: own and total share of each function, and its change.
+    fn view(&self) -> Html {
+        let shown: Vec<_> = self.list.iter().take(self.shown).cloned().collect();
+        let table = table(&shown);
+        html! {
+            <section class="panel" aria-labelledby="fn-h" data-testid="flame-table">
+                <div class="panel-head"><h2 id="fn-h">{ t!(bench.functions) }<small>{ t!(matches, n = shown.len(), all = self.list.len()) }</small></h2></div>
+                <div class="panel-body scroll-x" tabindex="0" role="region" aria-label={t!(bench.functions)}>
+                    <table class="table">
+                        <thead><tr>{ for table.head.iter().enumerate().map(|(i, h)| html! { <th scope="col" class={(i > 0).then_some("num")}>{ h }</th> }) }</tr></thead>
+                        <tbody>{ for table.rows.iter().map(|row| html! {
+                            <tr>{ for row.iter().map(|c| match c {
+                                Cell::Text(text) => html! { <th scope="row" class="mono fn-name" title={text.clone()}>{ text }</th> },
+                                Cell::Number(_, text) => html! { <td class="num">{ text }</td> },
+                            }) }</tr>
+                        }) }</tbody>
+                    </table>
+                </div>
+            </section>
+        }
     }
 }

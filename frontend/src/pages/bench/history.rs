@@ -137,29 +137,29 @@ pub fn series_page() -> Html {
             <Tabs here={Route::BenchHistory} />
             <DatabaseBanner />
             if let Some(problem) = list.result.error.clone() {
-                <ProblemAlert title={t!(bench.series_not_read)} {problem} on_retry={list.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.series_not_read), problem, on_retry: list.reload.clone() }).view() }
             }
             { match &all {
                 None if list.result.error.is_some() => html! {},
-                None => html! { <section class="panel"><Skeleton label={t!(bench.reading_series)} lines=5 /></section> },
-                Some(l) if l.is_empty() => html! { <section class="panel"><Empty icon="history" title={t!(bench.no_series)} text={t!(bench.no_series_text)} /></section> },
+                None => html! { <section class="panel">{ yew::props!(Skeleton { label: t!(bench.reading_series), lines: 5 }).view() }</section> },
+                Some(l) if l.is_empty() => html! { <section class="panel">{ yew::props!(Empty { icon: "history", title: t!(bench.no_series), text: t!(bench.no_series_text) }).view() }</section> },
                 Some(l) => html! {
                     <section class="panel" aria-labelledby="series-h">
                         <div class="series-tools">
-                            <SeriesChoice all={l.clone()} chosen={chosen.clone()} on_choose={set("series")} />
+                            { yew::props!(SeriesChoice { all: l.clone(), chosen: chosen.clone(), on_choose: set("series") }).view() }
                             <div class="field"><label for="from">{ t!(bench.from) }</label><input id="from" type="date" class="input" value={query.get("from").to_owned()} onchange={day("from")} /></div>
                             <div class="field"><label for="to">{ t!(bench.to) }</label><input id="to" type="date" class="input" value={query.get("to").to_owned()} onchange={day("to")} /></div>
                             <button type="button" class="btn" aria-pressed={ab.to_string()} disabled={other_id.is_none()} onclick={toggle_ab} data-testid="series-ab">{ t!(bench.ab) }</button>
                         </div>
                         <div class="panel-body stack">
                             if let Some(problem) = history.result.error.clone().or(other.result.error.clone()) {
-                                <ProblemAlert title={t!(bench.series_not_read)} {problem} on_retry={history.reload.clone()} />
+                                { yew::props!(ProblemAlert { title: t!(bench.series_not_read), problem, on_retry: history.reload.clone() }).view() }
                             }
                             { match found {
                                 Some(h) => html! { <Shown history={h} other={theirs} on_change={history.reload.clone()} /> },
                                 None if history.result.error.is_some() => html! {},
-                                None if asked.is_some() && id.is_none() => html! { <Empty icon="history" title={t!(bench.no_such_series)} /> },
-                                None => html! { <Skeleton label={t!(bench.reading_series)} lines=4 /> },
+                                None if asked.is_some() && id.is_none() => yew::props!(Empty { icon: "history", title: t!(bench.no_such_series) }).view(),
+                                None => yew::props!(Skeleton { label: t!(bench.reading_series), lines: 4 }).view(),
                             } }
                         </div>
                     </section>
@@ -192,7 +192,11 @@ fn shown(props: &ShownProps) -> Html {
     };
     let point = at.and_then(|i| h.points.get(i)).or(h.points.last()).cloned();
     if h.points.is_empty() {
-        return html! { <Empty icon="filter" title={t!(bench.no_points)} /> };
+        return yew::props!(Empty {
+            icon: "filter",
+            title: t!(bench.no_points)
+        })
+        .view();
     }
     html! {
         <>
@@ -202,7 +206,7 @@ fn shown(props: &ShownProps) -> Html {
                 <PointActions history={h.clone()} {point} on_change={props.on_change.clone()} />
             }
             <h3>{ t!(bench.change_points) }</h3>
-            <ChangePoints history={h.clone()} />
+            { yew::props!(ChangePoints { history: h.clone() }).view() }
             <p class="note">{ t!(bench.bands_note) }</p>
             <Notes history={h.clone()} on_change={props.on_change.clone()} />
         </>
@@ -210,50 +214,51 @@ fn shown(props: &ShownProps) -> Html {
 }
 
 #[derive(Properties, PartialEq)]
-struct ChoiceProps {
+struct SeriesChoice {
     all: Rc<Vec<Series>>,
     chosen: Option<Series>,
     on_choose: Callback<String>,
 }
 
-/// Workload first, then the series of it.
-#[component(SeriesChoice)]
-fn series_choice(props: &ChoiceProps) -> Html {
-    let mut workloads: Vec<&str> = props.all.iter().map(|s| s.workload.as_str()).collect();
-    workloads.sort_unstable();
-    workloads.dedup();
-    let here = props.chosen.as_ref().map_or("", |s| s.workload.as_str());
-    let first_of = {
-        let all = props.all.clone();
-        let on_choose = props.on_choose.clone();
-        move |event: Event| {
-            let workload = event.target_unchecked_into::<HtmlSelectElement>().value();
-            let first = all
-                .iter()
-                .filter(|s| s.workload == workload)
-                .max_by_key(|s| telling(s));
-            if let Some(series) = first {
-                on_choose.emit(series.id.to_string());
+impl SeriesChoice {
+    /// Workload first, then the series of it.
+    fn view(&self) -> Html {
+        let mut workloads: Vec<&str> = self.all.iter().map(|s| s.workload.as_str()).collect();
+        workloads.sort_unstable();
+        workloads.dedup();
+        let here = self.chosen.as_ref().map_or("", |s| s.workload.as_str());
+        let first_of = {
+            let all = self.all.clone();
+            let on_choose = self.on_choose.clone();
+            move |event: Event| {
+                let workload = event.target_unchecked_into::<HtmlSelectElement>().value();
+                let first = all
+                    .iter()
+                    .filter(|s| s.workload == workload)
+                    .max_by_key(|s| telling(s));
+                if let Some(series) = first {
+                    on_choose.emit(series.id.to_string());
+                }
             }
+        };
+        let onchange = {
+            let on_choose = self.on_choose.clone();
+            move |event: Event| on_choose.emit(event.target_unchecked_into::<HtmlSelectElement>().value())
+        };
+        html! {
+            <>
+                <div class="field"><label for="ser-w">{ t!(bench.workload) }</label>
+                    <select id="ser-w" class="select" onchange={first_of}>{ for workloads.iter().map(|w| html! { <option value={(*w).to_owned()} selected={*w == here}>{ *w }</option> }) }</select>
+                </div>
+                <div class="field wide"><label for="ser-s">{ t!(bench.series_word) }</label>
+                    <select id="ser-s" class="select" {onchange} data-testid="series-choice">
+                        { for self.all.iter().filter(|s| s.workload == here).map(|s| html! {
+                            <option value={s.id.to_string()} selected={self.chosen.as_ref().is_some_and(|c| c.id == s.id)}>{ series_words(s) }{ format!(" ({})", s.runs) }</option>
+                        }) }
+                    </select>
+                </div>
+            </>
         }
-    };
-    let onchange = {
-        let on_choose = props.on_choose.clone();
-        move |event: Event| on_choose.emit(event.target_unchecked_into::<HtmlSelectElement>().value())
-    };
-    html! {
-        <>
-            <div class="field"><label for="ser-w">{ t!(bench.workload) }</label>
-                <select id="ser-w" class="select" onchange={first_of}>{ for workloads.iter().map(|w| html! { <option value={(*w).to_owned()} selected={*w == here}>{ *w }</option> }) }</select>
-            </div>
-            <div class="field wide"><label for="ser-s">{ t!(bench.series_word) }</label>
-                <select id="ser-s" class="select" {onchange} data-testid="series-choice">
-                    { for props.all.iter().filter(|s| s.workload == here).map(|s| html! {
-                        <option value={s.id.to_string()} selected={props.chosen.as_ref().is_some_and(|c| c.id == s.id)}>{ series_words(s) }{ format!(" ({})", s.runs) }</option>
-                    }) }
-                </select>
-            </div>
-        </>
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     model::{format, load::Problem},
     route::Route,
     t,
-    ui::{Dialog, Icon, ProblemAlert},
+    ui::{Dialog, ProblemAlert, glyph, small_glyph},
 };
 
 /// Formats as the server names them; the empty one is found out.
@@ -149,7 +149,7 @@ pub(super) fn import_dialog(props: &ImportProps) -> Html {
         <>
             <span class="grow note">{ t!(bench.import_kept) }</span>
             <button type="button" class="btn" onclick={props.on_close.reform(|_: MouseEvent| ())}>{ t!(cancel) }</button>
-            <button type="button" class="btn btn-primary" disabled={*busy || !good} onclick={store} data-testid="import-store"><Icon name="save" small=true />{ t!(bench.store_it) }</button>
+            <button type="button" class="btn btn-primary" disabled={*busy || !good} onclick={store} data-testid="import-store">{ small_glyph("save") }{ t!(bench.store_it) }</button>
         </>
     };
     html! {
@@ -168,8 +168,8 @@ pub(super) fn import_dialog(props: &ImportProps) -> Html {
                 </div>
                 { match &*outcome {
                     None => html! { if *busy { <p class="note" role="status">{ t!(loading) }</p> } },
-                    Some(Err(problem)) => html! { <ProblemAlert title={t!(bench.not_importable)} problem={problem.clone()} /> },
-                    Some(Ok(report)) => html! { <Report report={report.clone()} /> },
+                    Some(Err(problem)) => yew::props!(ProblemAlert { title: t!(bench.not_importable), problem: problem.clone() }).view(),
+                    Some(Ok(report)) => yew::props!(Report { report: report.clone() }).view(),
                 } }
             </div>
         </Dialog>
@@ -177,28 +177,29 @@ pub(super) fn import_dialog(props: &ImportProps) -> Html {
 }
 
 #[derive(Properties, PartialEq)]
-struct ReportProps {
+struct Report {
     report: Rc<ImportReport>,
 }
 
-/// What would be stored.
-#[component(Report)]
-fn report(props: &ReportProps) -> Html {
-    let report = &props.report;
-    html! {
-        <div data-testid="import-report" role="status" class="stack">
-            <dl class="facts left">
-                <dt>{ t!(bench.format) }</dt><dd>{ &report.format }</dd>
-                <dt>{ t!(bench.workload) }</dt><dd>{ &report.workload }</dd>
-                <dt>{ t!(bench.series) }</dt><dd>{ format::integer(report.series) }</dd>
-                <dt>{ t!(samples) }</dt><dd>{ format::integer(report.samples) }</dd>
-                { for report.facts.iter().take(12).map(|(name, value)| html! { <><dt>{ name }</dt><dd class="wrap">{ value }</dd></> }) }
-            </dl>
-            if report.known {
-                <div class="alert" data-state="info"><Icon name="info" /><p class="alert-h">{ t!(bench.import_known) }</p>
-                    if let Some(id) = report.run { <p><Link<Route> to={Route::BenchRun { id }}>{ t!(bench.open_run) }</Link<Route>></p> }
-                </div>
-            }
-        </div>
+impl Report {
+    /// What would be stored.
+    fn view(&self) -> Html {
+        let report = &self.report;
+        html! {
+            <div data-testid="import-report" role="status" class="stack">
+                <dl class="facts left">
+                    <dt>{ t!(bench.format) }</dt><dd>{ &report.format }</dd>
+                    <dt>{ t!(bench.workload) }</dt><dd>{ &report.workload }</dd>
+                    <dt>{ t!(bench.series) }</dt><dd>{ format::integer(report.series) }</dd>
+                    <dt>{ t!(samples) }</dt><dd>{ format::integer(report.samples) }</dd>
+                    { for report.facts.iter().take(12).map(|(name, value)| html! { <><dt>{ name }</dt><dd class="wrap">{ value }</dd></> }) }
+                </dl>
+                if report.known {
+                    <div class="alert" data-state="info">{ glyph("info") }<p class="alert-h">{ t!(bench.import_known) }</p>
+                        if let Some(id) = report.run { <p><Link<Route> to={Route::BenchRun { id }}>{ t!(bench.open_run) }</Link<Route>></p> }
+                    </div>
+                }
+            </div>
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     live::{topic, use_topics},
     model::{bench::live::Field, format},
     t, tn,
-    ui::{Bar, Dialog, Icon, hooks::use_tick, toast::use_toast},
+    ui::{Bar, Dialog, hooks::use_tick, small_glyph, toast::use_toast},
 };
 
 /// Props of [`LivePanel`].
@@ -123,7 +123,7 @@ fn progress(props: &RunProps) -> Html {
                 <span class="soft mono">{ &p.next }</span>
                 <span class="eta">{ eta.unwrap_or_else(|| t!(eta_unknown).to_owned()) }</span>
             </div>
-            <Bar ratio={share} level={Some("live")} progress={Some(AttrValue::Static(t!(bench.progress)))} value_text={Some(AttrValue::from(t!(bench.steps, done = p.done, total = p.total)))} />
+            { yew::props!(Bar { ratio: share, level: Some("live"), progress: Some(AttrValue::Static(t!(bench.progress))), value_text: Some(AttrValue::from(t!(bench.steps, done = p.done, total = p.total))) }).view() }
             <span class="note">{ t!(bench.running_for, time = format::duration_ns(elapsed)) }</span>
         </div>
     }
@@ -171,7 +171,7 @@ fn cancel_run(props: &RunProps) -> Html {
     };
     html! {
         <>
-            <button type="button" class="btn btn-danger" onclick={ask} disabled={*busy} data-testid="bench-cancel"><Icon name="x" small=true />{ t!(cancel) }</button>
+            <button type="button" class="btn btn-danger" onclick={ask} disabled={*busy} data-testid="bench-cancel">{ small_glyph("x") }{ t!(cancel) }</button>
             if *asking {
                 <Dialog title={t!(bench.cancel_question, name = props.run.workload)} role="alertdialog" on_close={keep} {footer} class="narrow">
                     <div class="dialog-pad"><p>{ t!(bench.cancel_text) }</p></div>

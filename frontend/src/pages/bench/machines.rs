@@ -10,7 +10,7 @@ use crate::{
     route::Route,
     t, tn,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton, When,
+        Empty, ProblemAlert, Skeleton, When, glyph,
         hooks::{use_load, use_title},
     },
 };
@@ -26,13 +26,13 @@ pub fn machines_page() -> Html {
             <Tabs here={Route::BenchMachines} />
             <DatabaseBanner />
             if let Some(problem) = machines.result.error.clone() {
-                <ProblemAlert title={t!(bench.machines_not_read)} {problem} on_retry={machines.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.machines_not_read), problem, on_retry: machines.reload.clone() }).view() }
             }
             { match machines.result.value() {
-                Some(list) if list.is_empty() => html! { <section class="panel"><Empty icon="server" title={t!(bench.no_machines)} text={t!(bench.no_machines_text)} /></section> },
+                Some(list) if list.is_empty() => html! { <section class="panel">{ yew::props!(Empty { icon: "server", title: t!(bench.no_machines), text: t!(bench.no_machines_text) }).view() }</section> },
                 Some(list) => html! { <div class="cards machines">{ for list.iter().map(|m| html! { <Card key={m.fingerprint.clone()} machine={m.clone()} /> }) }</div> },
                 None if machines.result.error.is_some() => html! {},
-                None => html! { <section class="panel"><Skeleton label={t!(bench.reading_machines)} lines=3 /></section> },
+                None => html! { <section class="panel">{ yew::props!(Skeleton { label: t!(bench.reading_machines), lines: 3 }).view() }</section> },
             } }
         </>
     }
@@ -51,14 +51,14 @@ fn card(props: &CardProps) -> Html {
         <article class="panel card" data-testid="machine">
             <header class="card-head">
                 <h2>{ name }</h2>
-                if m.this { <span class="badge" data-state="ok"><Icon name="server" />{ t!(bench.this_machine) }</span> }
+                if m.this { <span class="badge" data-state="ok">{ glyph("server") }{ t!(bench.this_machine) }</span> }
             </header>
             <dl class="facts left">
                 <dt>{ t!(bench.class) }</dt><dd class="mono wrap">{ &m.class }</dd>
                 { for m.facts.iter().filter(|(name, _)| *name != "cpu").map(|(name, value)| html! { <><dt>{ name }</dt><dd class="wrap">{ value }</dd></> }) }
                 <dt>{ t!(bench.fingerprint) }</dt><dd class="mono" title={m.fingerprint.clone()}>{ crate::model::format::short_digest(&m.fingerprint) }</dd>
-                <dt>{ t!(bench.first_seen) }</dt><dd><When at={m.first_seen} /></dd>
-                if let Some(at) = m.last_run_at { <dt>{ t!(bench.last_run) }</dt><dd><When {at} /></dd> }
+                <dt>{ t!(bench.first_seen) }</dt><dd>{ yew::props!(When { at: m.first_seen }).view() }</dd>
+                if let Some(at) = m.last_run_at { <dt>{ t!(bench.last_run) }</dt><dd>{ yew::props!(When { at }).view() }</dd> }
             </dl>
             <p class="note">{ tn!(m.runs, bench.n_runs_one, bench.n_runs) }</p>
         </article>

@@ -15,7 +15,7 @@ use crate::{
     model::bench::history::{short, shown},
     route::Route,
     t,
-    ui::{Dialog, Icon, toast::use_toast},
+    ui::{Dialog, small_glyph, toast::use_toast},
 };
 
 fn kind_word(kind: AnnotationKind) -> &'static str {
@@ -174,7 +174,7 @@ pub(super) fn notes(props: &NotesProps) -> Html {
                     if let Some((at, by)) = &withdrawn { { ". " }{ t!(bench.withdrawn_by, user = by, at = clock::date_time(*at)) } }
                 </small></span>
                 if withdrawn.is_none() {
-                    <button type="button" class="btn btn-quiet" onclick={withdraw(a.id)} data-testid="withdraw"><Icon name="x" small=true />{ t!(bench.withdraw) }</button>
+                    <button type="button" class="btn btn-quiet" onclick={withdraw(a.id)} data-testid="withdraw">{ small_glyph("x") }{ t!(bench.withdraw) }</button>
                 }
             </li>
         }

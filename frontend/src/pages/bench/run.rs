@@ -5,6 +5,7 @@ use std::rc::Rc;
 use fleethold_api_types::bench::{BenchRun, BenchRunDetail, BenchState, CreateBenchRun, Workload};
 use uuid::Uuid;
 use yew::prelude::*;
+use yew_router::prelude::Link;
 
 use super::{
     attachments::Attachments,
@@ -20,10 +21,12 @@ use crate::{
     app::use_app,
     live::{Conn, topic, use_topics},
     pages::history::DatabaseBanner,
+    route::Route,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton,
+        Empty, ProblemAlert, Skeleton, glyph,
         hooks::{use_load, use_title},
+        small_glyph,
     },
 };
 
@@ -68,9 +71,10 @@ pub fn run_page(props: &RunProps) -> Html {
                 <h1 class="vh">{ name }</h1>
                 <DatabaseBanner />
                 if let Some(problem) = detail.result.error.clone() {
-                    <ProblemAlert title={t!(bench.run_not_read)} {problem} on_retry={detail.reload.clone()} />
+                    { yew::props!(ProblemAlert { title: t!(bench.run_not_read), problem, on_retry: detail.reload.clone() }).view() }
+                    <p><Link<Route> to={Route::Bench}>{ t!(bench.runs_tab) }</Link<Route>></p>
                 } else {
-                    <section class="panel"><Skeleton label={t!(bench.reading_run)} lines=4 /></section>
+                    <section class="panel">{ yew::props!(Skeleton { label: t!(bench.reading_run), lines: 4 }).view() }</section>
                 }
             </>
         };
@@ -91,10 +95,10 @@ pub fn run_page(props: &RunProps) -> Html {
         <>
             <div class="page-head">
                 <div><h1>{ title(&run, found.as_deref()) }</h1><p>{ subtitle(&run) }</p></div>
-                <RunBadge state={run.state} />
+                { yew::props!(RunBadge { state: run.state }).view() }
                 <div class="cluster">
                     if own && run.state.is_final() {
-                        <button type="button" class="btn" onclick={open} data-testid="run-again"><Icon name="retry" small=true />{ t!(bench.run_again) }</button>
+                        <button type="button" class="btn" onclick={open} data-testid="run-again">{ small_glyph("retry") }{ t!(bench.run_again) }</button>
                     }
                     if run.state.is_final() && measured.is_some() {
                         <Permalink {what} workload={run.workload.clone()} />
@@ -104,29 +108,29 @@ pub fn run_page(props: &RunProps) -> Html {
             </div>
             <DatabaseBanner />
             if let Some(problem) = detail.result.error.clone() {
-                <ProblemAlert title={t!(bench.run_not_read)} {problem} on_retry={detail.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.run_not_read), problem, on_retry: detail.reload.clone() }).view() }
             }
             { outcome(&run) }
             if run.state.is_final() && run.state != BenchState::Failed && !run.stored {
-                <div class="alert" data-state="info" role="status" data-testid="not-stored"><Icon name="info" /><p class="alert-h">{ t!(bench.not_stored) }</p><p>{ t!(bench.not_stored_text) }</p></div>
+                <div class="alert" data-state="info" role="status" data-testid="not-stored">{ glyph("info") }<p class="alert-h">{ t!(bench.not_stored) }</p><p>{ t!(bench.not_stored_text) }</p></div>
             }
             if !run.state.is_final() {
                 <LivePanel run={run.clone()} />
             } else if let (Some(comparison), Some(detail)) = (measured, found.clone()) {
-                <ComparisonView {comparison} {what} run={detail.clone()} aside={html! { <Attachments detail={detail.clone()} on_change={detail_reload.clone()} /> }}>
-                    <Floors floors={detail.floors.clone()} />
-                    <Parameters {detail} />
+                <ComparisonView {comparison} {what} run={detail.clone()} aside={yew::props!(Attachments { detail: detail.clone(), on_change: detail_reload.clone() }).view()}>
+                    { yew::props!(Floors { floors: detail.floors.clone() }).view() }
+                    { yew::props!(Parameters { detail }).view() }
                 </ComparisonView>
             } else if let Some(detail) = found.clone() {
                 if run.state != BenchState::Failed {
-                    <section class="panel"><Empty icon="bench" title={t!(bench.nothing_measured)} text={t!(bench.nothing_measured_text)} /></section>
+                    <section class="panel">{ yew::props!(Empty { icon: "bench", title: t!(bench.nothing_measured), text: t!(bench.nothing_measured_text) }).view() }</section>
                 }
                 <div class="detail">
-                    <Parameters detail={detail.clone()} />
-                    <Attachments {detail} on_change={detail_reload.clone()} />
+                    { yew::props!(Parameters { detail: detail.clone() }).view() }
+                    { yew::props!(Attachments { detail, on_change: detail_reload.clone() }).view() }
                 </div>
             } else if detail.result.error.is_none() {
-                <section class="panel"><Skeleton label={t!(bench.reading_run)} lines=4 /></section>
+                <section class="panel">{ yew::props!(Skeleton { label: t!(bench.reading_run), lines: 4 }).view() }</section>
             }
             if *again {
                 <RunDialog workload={Rc::new(like(&run))} on_close={close} like={request(&run)} />
@@ -165,17 +169,17 @@ fn subtitle(run: &BenchRun) -> String {
 fn outcome(run: &BenchRun) -> Html {
     match run.state {
         BenchState::Failed => html! {
-            <div class="alert" role="alert" data-testid="bench-failed"><Icon name="error" /><p class="alert-h">{ t!(bench.failed_title) }</p>
+            <div class="alert" role="alert" data-testid="bench-failed">{ glyph("error") }<p class="alert-h">{ t!(bench.failed_title) }</p>
                 <p>{ run.error.clone().unwrap_or_default() }</p><p class="soft">{ t!(bench.failed_text) }</p>
             </div>
         },
         BenchState::Partial => html! {
-            <div class="alert" data-state="warning" role="status"><Icon name="warn" /><p class="alert-h">{ t!(bench.partial_title) }</p>
+            <div class="alert" data-state="warning" role="status">{ glyph("warn") }<p class="alert-h">{ t!(bench.partial_title) }</p>
                 <p>{ run.error.clone().unwrap_or_else(|| t!(bench.partial_text).to_owned()) }</p>
             </div>
         },
         BenchState::Ok if run.rolled_up => html! {
-            <div class="alert" data-state="info" role="status"><Icon name="info" /><p class="alert-h">{ t!(bench.rolled_up) }</p><p>{ t!(bench.rolled_up_text) }</p></div>
+            <div class="alert" data-state="info" role="status">{ glyph("info") }<p class="alert-h">{ t!(bench.rolled_up) }</p><p>{ t!(bench.rolled_up_text) }</p></div>
         },
         BenchState::Queued | BenchState::Running | BenchState::Ok => html! {},
     }

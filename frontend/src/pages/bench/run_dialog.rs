@@ -14,7 +14,7 @@ use crate::{
     model::{command::shell_quote, load::Problem},
     route::Route,
     t,
-    ui::{CopyButton, Dialog, Icon, ProblemAlert},
+    ui::{CopyButton, Dialog, ProblemAlert, small_glyph},
 };
 
 /// Props of [`RunDialog`].
@@ -150,14 +150,14 @@ pub(super) fn run_dialog(props: &RunDialogProps) -> Html {
         <>
             <span class="grow note">{ t!(bench.one_at_a_time) }</span>
             <button type="button" class="btn" onclick={props.on_close.reform(|_: MouseEvent| ())}>{ t!(cancel) }</button>
-            <button type="button" class="btn btn-primary" disabled={*busy || asked.is_err()} onclick={start} data-testid="bench-start"><Icon name="play" small=true />{ t!(bench.run) }</button>
+            <button type="button" class="btn btn-primary" disabled={*busy || asked.is_err()} onclick={start} data-testid="bench-start">{ small_glyph("play") }{ t!(bench.run) }</button>
         </>
     };
     html! {
         <Dialog title={t!(bench.run_named, name = w.name)} subtitle={w.title.clone()} on_close={props.on_close.clone()} {footer} class="narrow" testid="bench-dialog">
             <div class="dialog-pad">
                 if let Some(problem) = (*failed).clone() {
-                    <ProblemAlert title={t!(bench.not_started)} {problem} />
+                    { yew::props!(ProblemAlert { title: t!(bench.not_started), problem }).view() }
                 }
                 { check("bench-quick", body.quick, t!(bench.quick), t!(bench.quick_note), set(|r, i| r.quick = i.checked()).into()) }
                 { check("bench-cold", body.cold, t!(bench.cold_run), t!(bench.cold_note), set(|r, i| r.cold = i.checked()).into()) }

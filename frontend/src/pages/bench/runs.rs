@@ -15,7 +15,7 @@ use crate::{
     route::Route,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton, StaleNote, When, Word,
+        Empty, ProblemAlert, Skeleton, StaleNote, When, Word, glyph,
         hooks::{use_load, use_query},
         toast::use_toast,
     },
@@ -108,7 +108,7 @@ pub(super) fn runs(props: &RunsProps) -> Html {
             <div class="panel-head">
                 <h2 id="runs-h">{ t!(bench.recent_runs) }</h2>
                 if let Some((_, at)) = page.result.data.as_ref().filter(|_| stale) {
-                    <StaleNote since_ms={*at} />
+                    { yew::props!(StaleNote { since_ms: *at }).view() }
                 }
                 <select class="select auto" aria-label={t!(bench.workload)} onchange={choose("workload")} data-testid="runs-workload">
                     <option value="" selected={filter.workload.is_empty()}>{ t!(bench.any_workload) }</option>
@@ -120,13 +120,11 @@ pub(super) fn runs(props: &RunsProps) -> Html {
                 </select>
             </div>
             if let Some(problem) = page.result.error.clone() {
-                <div class="panel-body"><ProblemAlert title={t!(bench.runs_not_read)} {problem} on_retry={page.reload.clone()} /></div>
+                <div class="panel-body">{ yew::props!(ProblemAlert { title: t!(bench.runs_not_read), problem, on_retry: page.reload.clone() }).view() }</div>
             }
             { match page.result.value() {
-                Some(first) if first.items.is_empty() && filtered => html! {
-                    <Empty icon="filter" title={t!(bench.no_run_matches)}><button type="button" class="btn" onclick={clear}>{ t!(clear_search) }</button></Empty>
-                },
-                Some(first) if first.items.is_empty() => html! { <Empty icon="bench" title={t!(bench.no_runs)} text={t!(bench.no_runs_text)} /> },
+                Some(first) if first.items.is_empty() && filtered => yew::props!(Empty { icon: "filter", title: t!(bench.no_run_matches), children: html! { <button type="button" class="btn" onclick={clear}>{ t!(clear_search) }</button> } }).view(),
+                Some(first) if first.items.is_empty() => yew::props!(Empty { icon: "bench", title: t!(bench.no_runs), text: t!(bench.no_runs_text) }).view(),
                 Some(first) => html! {
                     <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.runs_table)}>
                         <table class={classes!("table", "history", "runs", stale.then_some("stale"))}>
@@ -139,7 +137,7 @@ pub(super) fn runs(props: &RunsProps) -> Html {
                     </div>
                 },
                 None if stale => html! {},
-                None => html! { <Skeleton label={t!(bench.reading_runs)} lines=5 /> },
+                None => yew::props!(Skeleton { label: t!(bench.reading_runs), lines: 5 }).view(),
             } }
             if more.1.is_some() {
                 <div class="grid-foot"><button type="button" class="btn" onclick={on_more}>{ t!(older) }</button></div>
@@ -179,15 +177,15 @@ fn row(props: &RowProps) -> Html {
     });
     html! {
         <tr class="row-link" {onclick} data-testid="bench-row" data-run={run.id.to_string()}>
-            <td class="soft c-when"><When at={run.created_at} /></td>
+            <td class="soft c-when">{ yew::props!(When { at: run.created_at }).view() }</td>
             <th scope="row" class="c-what">
                 <Link<Route> to={Route::BenchRun { id: run.id }}>{ &run.workload }</Link<Route>>
                 if run.quick { { " " }<span class="badge">{ t!(bench.quick_badge) }</span> }
                 if run.cold { { " " }<span class="badge">{ t!(bench.cold) }</span> }
                 if run.source != "run" { { " " }<span class="badge">{ &run.source }</span> }
-                if run.pinned { { " " }<span class="badge" title={t!(bench.pinned_note)}><Icon name="pin" />{ t!(bench.pinned) }</span> }
+                if run.pinned { { " " }<span class="badge" title={t!(bench.pinned_note)}>{ glyph("pin") }{ t!(bench.pinned) }</span> }
             </th>
-            <td class="c-state"><Word look={run_look(run.state)} text={state} title={run.error.clone().map(AttrValue::from)} /></td>
+            <td class="c-state">{ yew::props!(Word { look: run_look(run.state), text: state, title: run.error.clone().map(AttrValue::from) }).view() }</td>
             <td class="c-store">{ run.verdicts.map(counts).unwrap_or_default() }</td>
             <td class="mono">{ revision(run) }</td>
             <td class="num">{ run.samples }</td>

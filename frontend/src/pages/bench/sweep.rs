@@ -16,12 +16,12 @@ use crate::{
         unit::{bound, change, value},
     },
     t, tn,
-    ui::Icon,
+    ui::glyph,
 };
 
-/// Props of [`Sweep`].
+/// What is shown; drawn by [`Sweep::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct SweepProps {
+pub(super) struct Sweep {
     /// Comparison.
     pub comparison: Rc<Comparison>,
     /// What is looked at.
@@ -30,71 +30,72 @@ pub(super) struct SweepProps {
     pub on_select: Callback<Selection>,
 }
 
-/// The panel.
-#[component(Sweep)]
-pub(super) fn sweep(props: &SweepProps) -> Html {
-    let (c, selection) = (&props.comparison, &props.selection);
-    let Some(metric) = metric(c, &selection.metric) else {
-        return html! {};
-    };
-    let forest = Forest::of(c, &metric.name);
-    let scenarios: Vec<_> = c
-        .scenarios
-        .iter()
-        .filter(|s| c.rows.iter().any(|r| r.scenario == s.name))
-        .collect();
-    let choose = |name: &str| {
-        let next = Selection {
-            metric: name.to_owned(),
-            ..selection.clone()
+impl Sweep {
+    /// The panel.
+    pub(super) fn view(&self) -> Html {
+        let (c, selection) = (&self.comparison, &self.selection);
+        let Some(metric) = metric(c, &selection.metric) else {
+            return html! {};
         };
-        props.on_select.reform(move |_: MouseEvent| next.clone())
-    };
-    let threshold = selection.cell(c).map(|cell| cell.threshold_ratio);
-    let confidence = selection
-        .cell(c)
-        .and_then(|cell| cell.ratio)
-        .map_or(0.95, |r| r.confidence);
-    html! {
-        <section class="panel" aria-labelledby="mx-h" data-testid="sweep">
-            <div class="panel-head">
-                <h2 id="mx-h">{ t!(bench.sweep) }<small>{ t!(bench.sweep_note, metric = metric.name, confidence = bound(confidence)) }</small></h2>
-                if let Some(x) = threshold {
-                    <div class="key"><span><svg class="swatch" aria-hidden="true"><rect class="thr-key" width="10" height="10" /></svg>{ t!(bench.threshold) }{ " ±" }{ bound(x) }</span></div>
-                }
-                <div class="seg metrics" role="group" aria-label={t!(bench.metric)}>
-                    { for c.metrics.iter().map(|m| html! {
-                        <button type="button" aria-pressed={(m.name == metric.name).to_string()} onclick={choose(&m.name)} data-testid={format!("metric-{}", m.name)}>{ &m.name }</button>
-                    }) }
-                </div>
-            </div>
-            <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.sweep)}>
-                <table class={classes!("matrix", (scenarios.len() < 3).then_some("few"))}>
-                    <caption class="vh">{ t!(bench.sweep_caption, knob = c.knob) }</caption>
-                    <thead><tr>
-                        <th scope="col">{ &c.knob }</th>
-                        { for scenarios.iter().map(|s| html! { <th scope="col">{ &s.name }<small>{ &s.legend }</small></th> }) }
-                    </tr></thead>
-                    <tbody>
-                        { for rows(c).into_iter().map(|head| html! {
-                            <tr class={head.control.then_some("ctrl")} key={format!("{}{}", head.control, head.value)}>
-                                { row_head(&head) }
-                                { for scenarios.iter().map(|s| {
-                                    let found = row(c, &head, &s.name).and_then(|r| cell(r, &metric.name));
-                                    let next = Selection { metric: metric.name.clone(), head: head.clone(), scenario: s.name.clone() };
-                                    let pressed = next.scenario == selection.scenario && next.head.control == selection.head.control
-                                        && (next.head.control || next.head.value == selection.head.value);
-                                    match found {
-                                        Some(found) => html! { <td>{ cell_button(found, metric, forest, pressed, &s.name, &head, props.on_select.reform(move |_: MouseEvent| next.clone())) }</td> },
-                                        None => html! { <td class="none"><span class="faint">{ t!(bench.not_measured) }</span></td> },
-                                    }
-                                }) }
-                            </tr>
+        let forest = Forest::of(c, &metric.name);
+        let scenarios: Vec<_> = c
+            .scenarios
+            .iter()
+            .filter(|s| c.rows.iter().any(|r| r.scenario == s.name))
+            .collect();
+        let choose = |name: &str| {
+            let next = Selection {
+                metric: name.to_owned(),
+                ..selection.clone()
+            };
+            self.on_select.reform(move |_: MouseEvent| next.clone())
+        };
+        let threshold = selection.cell(c).map(|cell| cell.threshold_ratio);
+        let confidence = selection
+            .cell(c)
+            .and_then(|cell| cell.ratio)
+            .map_or(0.95, |r| r.confidence);
+        html! {
+            <section class="panel" aria-labelledby="mx-h" data-testid="sweep">
+                <div class="panel-head">
+                    <h2 id="mx-h">{ t!(bench.sweep) }<small>{ t!(bench.sweep_note, metric = metric.name, confidence = bound(confidence)) }</small></h2>
+                    if let Some(x) = threshold {
+                        <div class="key"><span><svg class="swatch" aria-hidden="true"><rect class="thr-key" width="10" height="10" /></svg>{ t!(bench.threshold) }{ " ±" }{ bound(x) }</span></div>
+                    }
+                    <div class="seg metrics" role="group" aria-label={t!(bench.metric)}>
+                        { for c.metrics.iter().map(|m| html! {
+                            <button type="button" aria-pressed={(m.name == metric.name).to_string()} onclick={choose(&m.name)} data-testid={format!("metric-{}", m.name)}>{ &m.name }</button>
                         }) }
-                    </tbody>
-                </table>
-            </div>
-        </section>
+                    </div>
+                </div>
+                <div class="scroll-x" tabindex="0" role="region" aria-label={t!(bench.sweep)}>
+                    <table class={classes!("matrix", (scenarios.len() < 3).then_some("few"))}>
+                        <caption class="vh">{ t!(bench.sweep_caption, knob = c.knob) }</caption>
+                        <thead><tr>
+                            <th scope="col" class="knob">{ &c.knob }</th>
+                            { for scenarios.iter().map(|s| html! { <th scope="col">{ &s.name }<small>{ &s.legend }</small></th> }) }
+                        </tr></thead>
+                        <tbody>
+                            { for rows(c).into_iter().map(|head| html! {
+                                <tr class={head.control.then_some("ctrl")} key={format!("{}{}", head.control, head.value)}>
+                                    { row_head(&head) }
+                                    { for scenarios.iter().map(|s| {
+                                        let found = row(c, &head, &s.name).and_then(|r| cell(r, &metric.name));
+                                        let next = Selection { metric: metric.name.clone(), head: head.clone(), scenario: s.name.clone() };
+                                        let pressed = next.scenario == selection.scenario && next.head.control == selection.head.control
+                                            && (next.head.control || next.head.value == selection.head.value);
+                                        match found {
+                                            Some(found) => html! { <td>{ cell_button(found, metric, forest, pressed, &s.name, &head, self.on_select.reform(move |_: MouseEvent| next.clone())) }</td> },
+                                            None => html! { <td class="none"><span class="faint">{ t!(bench.not_measured) }</span></td> },
+                                        }
+                                    }) }
+                                </tr>
+                            }) }
+                        </tbody>
+                    </table>
+                </div>
+            </section>
+        }
     }
 }
 
@@ -172,7 +173,7 @@ fn cell_button(
     html! {
         <button type="button" class="mx" data-v={key} aria-pressed={pressed.to_string()} {onclick} data-testid={testid}>
             { match look {
-                Some((key, word)) => html! { <span class="verdict" data-v={key}><Icon name={key} />{ word }</span> },
+                Some((key, word)) => html! { <span class="verdict" data-v={key}>{ glyph(key) }{ word }</span> },
                 None => html! { <span class="verdict">{ t!(bench.not_judged) }</span> },
             } }
             <span class="chg">{ cell.ratio.map_or_else(|| "–".to_owned(), |r| change(r.estimate)) }</span>

@@ -1,19 +1,22 @@
 //! Words of the lab: verdicts, states of runs, the tabs between its pages.
 
 use fleethold_api_types::bench::{AlertState, BenchRun, BenchState, Verdict};
+use web_sys::{Element, ScrollIntoViewOptions, ScrollLogicalPosition};
 use yew::prelude::*;
 use yew_router::prelude::*;
 
 use crate::{
+    app::use_app,
+    live::{topic, use_topics},
     model::bench::verdict,
     route::Route,
     t,
-    ui::{Icon, state::Look},
+    ui::{glyph, state::Look},
 };
 
-/// Props of [`VerdictWord`].
+/// What is shown; drawn by [`VerdictWord::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct VerdictProps {
+pub(super) struct VerdictWord {
     /// Verdict.
     pub verdict: Verdict,
     /// What follows the word, such as the change.
@@ -21,15 +24,16 @@ pub(super) struct VerdictProps {
     pub change: Option<String>,
 }
 
-/// A verdict: glyph, word, colour; the same everywhere.
-#[component(VerdictWord)]
-pub(super) fn verdict_word(props: &VerdictProps) -> Html {
-    let (key, word) = verdict::look(props.verdict);
-    html! {
-        <span class="verdict" data-v={key}>
-            <Icon name={key} />{ word }
-            if let Some(change) = &props.change { { format!(", {change}") } }
-        </span>
+impl VerdictWord {
+    /// A verdict: glyph, word, colour; the same everywhere.
+    pub(super) fn view(&self) -> Html {
+        let (key, word) = verdict::look(self.verdict);
+        html! {
+            <span class="verdict" data-v={key}>
+                { glyph(key) }{ word }
+                if let Some(change) = &self.change { { format!(", {change}") } }
+            </span>
+        }
     }
 }
 
@@ -47,17 +51,18 @@ pub(super) fn run_look(state: BenchState) -> Look {
 
 /// A run's state in a pill.
 #[derive(Properties, PartialEq)]
-pub(super) struct RunBadgeProps {
+pub(super) struct RunBadge {
     /// State.
     pub state: BenchState,
 }
 
-/// The pill.
-#[component(RunBadge)]
-pub(super) fn run_badge(props: &RunBadgeProps) -> Html {
-    let look = run_look(props.state);
-    html! {
-        <span class="badge" data-state={look.state} data-testid="bench-state" data-bench-state={crate::api::bench::word(&props.state)}><Icon name={look.icon} />{ look.word }</span>
+impl RunBadge {
+    /// The pill.
+    pub(super) fn view(&self) -> Html {
+        let look = run_look(self.state);
+        html! {
+            <span class="badge" data-state={look.state} data-testid="bench-state" data-bench-state={crate::api::bench::word(&self.state)}>{ glyph(look.icon) }{ look.word }</span>
+        }
     }
 }
 
@@ -104,6 +109,9 @@ pub(super) struct TabsProps {
 /// The pages of the lab.
 #[component(Tabs)]
 pub(super) fn tabs(props: &TabsProps) -> Html {
+    let app = use_app();
+    use_topics(&app.live, topic::ALERTS);
+    let alerts = app.live.read().alerts.standing;
     let pages = [
         (Route::Bench, t!(bench.runs_tab)),
         (Route::BenchCompare, t!(bench.compare)),
@@ -115,7 +123,8 @@ pub(super) fn tabs(props: &TabsProps) -> Html {
         <nav class="tabs" aria-label={t!(bench.title)}>
             { for pages.into_iter().map(|(route, word)| {
                 let current = route == props.here;
-                html! { <TabLink to={route} {current} {word} /> }
+                let count = (route == Route::BenchAlerts && alerts > 0).then_some(alerts);
+                html! { <TabLink to={route} {current} {word} {count} /> }
             }) }
         </nav>
     }
@@ -126,11 +135,23 @@ struct TabProps {
     to: Route,
     current: bool,
     word: &'static str,
+    /// Behind the word.
+    count: Option<u32>,
 }
 
 /// The router's own link has no `aria-current`.
 #[component(TabLink)]
 fn tab_link(props: &TabProps) -> Html {
+    let node = use_node_ref();
+    // on a phone the last tabs are beyond the edge
+    use_effect_with((node.clone(), props.current), |(node, current)| {
+        if let (true, Some(link)) = (*current, node.cast::<Element>()) {
+            let how = ScrollIntoViewOptions::new();
+            how.set_block(ScrollLogicalPosition::Nearest);
+            how.set_inline(ScrollLogicalPosition::Nearest);
+            link.scroll_into_view_with_scroll_into_view_options(&how);
+        }
+    });
     let navigator = use_navigator();
     let onclick = {
         let to = props.to.clone();
@@ -144,7 +165,7 @@ fn tab_link(props: &TabProps) -> Html {
             }
         }
     };
-    html! { <a href={props.to.to_path()} {onclick} aria-current={props.current.then_some("page")}>{ props.word }</a> }
+    html! { <a ref={node} href={props.to.to_path()} {onclick} aria-current={props.current.then_some("page")}>{ props.word }if let Some(n) = props.count { { " " }<span class="count">{ n }</span> }</a> }
 }
 
 /// Verdict counts of a run: the sign, the number, the word for screen readers.
@@ -159,7 +180,7 @@ pub(super) fn counts(verdicts: [u32; 4]) -> Html {
     html! {
         <span class="counts">
             { for all.into_iter().filter(|(_, n, _)| *n > 0).map(|(key, n, word)| html! {
-                <span class="verdict" data-v={key} title={word}><Icon name={key} />{ n }<span class="vh">{ " " }{ word }</span></span>
+                <span class="verdict" data-v={key} title={word}>{ glyph(key) }{ n }<span class="vh">{ " " }{ word }</span></span>
             }) }
         </span>
     }

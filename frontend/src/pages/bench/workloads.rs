@@ -13,8 +13,9 @@ use crate::{
     route::Route,
     t, tn,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton,
+        Empty, ProblemAlert, Skeleton,
         hooks::{use_load, use_title},
+        small_glyph,
     },
 };
 
@@ -47,18 +48,18 @@ pub fn bench_page() -> Html {
         <>
             <div class="page-head">
                 <div><h1>{ t!(bench.title) }</h1><p>{ t!(bench.text) }</p></div>
-                <button type="button" class="btn" onclick={import} data-testid="bench-import"><Icon name="save" small=true />{ t!(bench.import) }</button>
+                <button type="button" class="btn" onclick={import} data-testid="bench-import">{ small_glyph("save") }{ t!(bench.import) }</button>
             </div>
             <Tabs here={Route::Bench} />
             <DatabaseBanner />
             if let Some(problem) = workloads.result.error.clone() {
-                <ProblemAlert title={t!(bench.workloads_not_read)} {problem} on_retry={workloads.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(bench.workloads_not_read), problem, on_retry: workloads.reload.clone() }).view() }
             }
             <section aria-labelledby="wl-h" class="stack">
                 <h2 id="wl-h" class="vh">{ t!(bench.workloads) }</h2>
                 { match workloads.result.value() {
                     Some(list) if list.is_empty() => html! {
-                        <div class="panel"><Empty icon="bench" title={t!(bench.no_workloads)} text={t!(bench.no_workloads_text)} /></div>
+                        <div class="panel">{ yew::props!(Empty { icon: "bench", title: t!(bench.no_workloads), text: t!(bench.no_workloads_text) }).view() }</div>
                     },
                     Some(list) => html! {
                         <div class="cards">
@@ -66,7 +67,7 @@ pub fn bench_page() -> Html {
                         </div>
                     },
                     None if workloads.result.error.is_some() => html! {},
-                    None => html! { <div class="panel"><Skeleton label={t!(bench.reading_workloads)} lines=3 /></div> },
+                    None => html! { <div class="panel">{ yew::props!(Skeleton { label: t!(bench.reading_workloads), lines: 3 }).view() }</div> },
                 } }
             </section>
             <Runs workloads={workloads.result.value().map(|l| l.iter().map(|w| w.name.clone()).collect::<Vec<_>>()).unwrap_or_default()} />
@@ -99,7 +100,7 @@ fn card(props: &CardProps) -> Html {
         <article class="panel card" data-testid="workload" data-workload={w.name.clone()}>
             <header class="card-head">
                 <h3><code>{ &w.name }</code></h3>
-                <button type="button" class="btn btn-primary" onclick={run} data-testid={format!("run-{}", w.name)}><Icon name="play" small=true />{ t!(bench.run) }<span class="vh">{ " " }{ &w.name }</span></button>
+                <button type="button" class="btn btn-primary" onclick={run} data-testid={format!("run-{}", w.name)}>{ small_glyph("play") }{ t!(bench.run) }<span class="vh">{ " " }{ &w.name }</span></button>
             </header>
             <p class="card-title">{ &w.title }</p>
             <dl class="sides">

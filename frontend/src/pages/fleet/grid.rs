@@ -18,7 +18,7 @@ use crate::{
     },
     route::Route,
     t,
-    ui::{Empty, Icon, hooks},
+    ui::{Empty, glyph, hooks},
 };
 
 /// Props of [`Grid`].
@@ -149,7 +149,7 @@ pub(super) fn grid(props: &GridProps) -> Html {
                 </div>
             </div>
             if count == 0 {
-                <Empty icon="filter" title={t!(no_match)} text={t!(no_match_text, text = props.text, all = crate::model::format::integer(props.all as u64))} />
+                { yew::props!(Empty { icon: "filter", title: t!(no_match), text: t!(no_match_text, text = props.text, all = crate::model::format::integer(props.all as u64)) }).view() }
             }
         </div>
     }
@@ -317,7 +317,7 @@ fn head(props: &HeadProps) -> Html {
                 <button type="button" tabindex={if props.alone && on { "0" } else { "-1" }} onclick={props.on_sort.reform(move |_: MouseEvent| sort.clicked(column))} data-testid={format!("sort-{}", column.key())}>
                     { word }
                     if on {
-                        <Icon name={if sort.descending { "down" } else { "up" }} />
+                        { glyph(if sort.descending { "down" } else { "up" }) }
                     }
                 </button>
             </div>

@@ -15,7 +15,7 @@ use crate::{
     route::Route,
     t, tn,
     ui::{
-        Icon,
+        glyph,
         hooks::use_query,
         state::{Word, store_look},
     },
@@ -100,7 +100,7 @@ pub(super) fn heat_map(props: &HeatProps) -> Html {
                 <h2 id="heat-h">{ t!(all_stores) }</h2>
                 <span class="note heat-readout" id="heat-now" aria-live={if *by_key { "polite" } else { "off" }} data-testid="heat-readout">
                     if let Some(row) = shown {
-                        <Word look={store_look(row.state)} text={row.name.clone()} />
+                        { yew::props!(Word { look: store_look(row.state), text: row.name.clone() }).view() }
                         { row.usage.map(|u| format!(" · {}", format::percent(format::ratio(u.used_bytes, u.total_bytes)))) }
                     }
                 </span>
@@ -193,7 +193,7 @@ fn heat_block(props: &BlockProps) -> Html {
             <h3>
                 { block.label.clone() }{ " " }<span class="n">{ count }</span>
                 if block.errors >= 3 {
-                    <span class="bad"><Icon name="error" />{ format::integer(block.errors as u64) }</span>
+                    <span class="bad">{ glyph("error") }{ format::integer(block.errors as u64) }</span>
                 }
             </h3>
             <svg

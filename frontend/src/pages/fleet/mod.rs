@@ -56,13 +56,11 @@ pub fn fleet_page() -> Html {
             <h1 class="vh">{ t!(nav_fleet) }</h1>
             <strip::Strip text={text.clone()} on_search={on_figure} />
             if let Some(problem) = error {
-                <ProblemAlert title={t!(stores_not_read)} {problem} on_retry={Callback::from(move |()| live.fetch_fleet())} />
+                { yew::props!(ProblemAlert { title: t!(stores_not_read), problem, on_retry: Callback::from(move |()| live.fetch_fleet()) }).view() }
             }
             if loaded && all == 0 {
                 <section class="panel">
-                    <Empty icon="disk" title={t!(no_stores)} text={t!(no_stores_text)}>
-                        <code class="well">{ "fleethold store add NAME /path/to/datastore" }</code>
-                    </Empty>
+                    { yew::props!(Empty { icon: "disk", title: t!(no_stores), text: t!(no_stores_text), children: html! { <code class="well">{ "fleethold store add NAME /path/to/datastore" }</code> } }).view() }
                 </section>
             } else if loaded {
                 <heat::HeatMap rows={everything} />
@@ -71,7 +69,7 @@ pub fn fleet_page() -> Html {
                     <grid::Grid {rows} {all} {text} {sort} {on_sort} />
                 </section>
             } else {
-                <section class="panel"><Skeleton label={t!(reading_stores)} lines=8 /></section>
+                <section class="panel">{ yew::props!(Skeleton { label: t!(reading_stores), lines: 8 }).view() }</section>
             }
         </>
     }

@@ -53,7 +53,7 @@ pub(super) fn row(props: &RowProps) -> Html {
             data-index={props.index.to_string()}
             data-testid={format!("store-row-{}", row.name)}
         >
-            <div class="cell c-state" role="gridcell"><Word look={store_look(row.state)} title={row.reason.clone()} /></div>
+            <div class="cell c-state" role="gridcell">{ yew::props!(Word { look: store_look(row.state), title: row.reason.clone() }).view() }</div>
             <div class="cell c-name" role="rowheader">
                 <span class="name">{ row.name.clone() }</span>
                 if let Some(comment) = &row.comment {
@@ -62,7 +62,7 @@ pub(super) fn row(props: &RowProps) -> Html {
             </div>
             <div class="cell c-used usage" role="gridcell" data-level={used.and_then(usage_level)}>
                 if let Some(used) = used {
-                    <Bar ratio={used} notch=true /><span>{ format::percent(used) }</span>
+                    { yew::props!(Bar { ratio: used, notch: true }).view() }<span>{ format::percent(used) }</span>
                 } else {
                     { unknown() }
                 }
@@ -74,12 +74,12 @@ pub(super) fn row(props: &RowProps) -> Html {
             </div>
             <div class="cell soft c-verify col-wide" role="gridcell">
                 if let Some(n) = failed {
-                    <Word look={Look { state: "error", icon: "error", word: "" }} text={t!(verify_failed_n, n = format::integer(n))} />
+                    { yew::props!(Word { look: Look { state: "error", icon: "error", word: "" }, text: t!(verify_failed_n, n = format::integer(n)) }).view() }
                 }
             </div>
             <div class="cell soft c-maint" role="gridcell">
                 if let Some(maintenance) = &row.maintenance {
-                    <Word look={Look { state: "maint", icon: "maint", word: "" }} text={maintenance.mode.clone()} title={maintenance.message.clone()} />
+                    { yew::props!(Word { look: Look { state: "maint", icon: "maint", word: "" }, text: maintenance.mode.clone(), title: maintenance.message.clone() }).view() }
                 }
             </div>
         </div>

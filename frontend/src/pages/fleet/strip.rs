@@ -9,7 +9,7 @@ use crate::{
     model::format,
     route::Route,
     t, tn,
-    ui::{Bar, Icon, bar::usage_level},
+    ui::{Bar, bar::usage_level, glyph},
 };
 
 /// Props of [`Strip`].
@@ -85,17 +85,17 @@ pub(super) fn strip(props: &StripProps) -> Html {
                     { used_figure }{ " " }
                     <small>{ t!(capacity_of, unit = used_unit, total = format::bytes(summary.total_bytes), share = format::percent(used)) }</small>
                 </span>
-                <Bar ratio={used} notch=true />
+                { yew::props!(Bar { ratio: used, notch: true }).view() }
             </div>
             { for health.into_iter().map(|(state, icon, word, n, query, note)| html! {
                 <button type="button" class="stat" key={state} aria-pressed={(props.text == query).to_string()} onclick={search(query)} data-testid={format!("strip-{state}")}>
-                    <span class="k" data-state={state}><Icon name={icon} />{ word }</span>
+                    <span class="k" data-state={state}>{ glyph(icon) }{ word }</span>
                     <span class="v">{ format::integer(n) }</span>
                     <span class="d">{ note }</span>
                 </button>
             }) }
             <Link<Route> to={Route::Jobs} classes="stat">
-                <span class="k" data-state="running"><Icon name="run" />{ t!(restoring_now) }</span>
+                <span class="k" data-state="running">{ glyph("run") }{ t!(restoring_now) }</span>
                 <span class="v">{ format::mib_figure(rate * format::MIB) }{ " " }<small>{ "MiB/s" }</small></span>
                 <span class="d">{ tn!(running as u64, strip_jobs_one, strip_jobs, queued = format::integer(summary.queued_jobs)) }</span>
             </Link<Route>>

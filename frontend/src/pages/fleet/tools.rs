@@ -10,7 +10,7 @@ use yew::prelude::*;
 use crate::{
     model::{csv, format, search::Misread},
     t, tn,
-    ui::{Icon, toast::use_toast},
+    ui::{glyph, small_glyph, toast::use_toast},
 };
 
 /// Props of [`Tools`].
@@ -57,19 +57,19 @@ pub(super) fn tools(props: &ToolsProps) -> Html {
         <>
             <div class="fleet-tools">
                 <div class="query" role="search">
-                    <Icon name="search" />
+                    { glyph("search") }
                     <input type="text" data-search="" aria-label={t!(filter_stores)} placeholder={t!(filter_hint)} value={props.text.clone()} {oninput} {onkeydown} aria-describedby="q-note" autocomplete="off" spellcheck="false" data-testid="fleet-search" />
                     if !props.text.is_empty() {
-                        <button type="button" class="btn btn-quiet btn-icon query-clear" aria-label={t!(clear_search)} onclick={props.on_search.reform(|_: MouseEvent| String::new())}><Icon name="x" small=true /></button>
+                        <button type="button" class="btn btn-quiet btn-icon query-clear" aria-label={t!(clear_search)} onclick={props.on_search.reform(|_: MouseEvent| String::new())}>{ small_glyph("x") }</button>
                     } else {
                         <kbd aria-hidden="true">{ "/" }</kbd>
                     }
                 </div>
                 <span class="note fleet-count" role="status" data-testid="fleet-count">{ t!(matches, n = format::integer(props.rows.len() as u64), all = format::integer(props.all as u64)) }</span>
-                <button type="button" class="btn" onclick={export} disabled={props.rows.is_empty()}><Icon name="save" />{ "CSV" }</button>
+                <button type="button" class="btn" onclick={export} disabled={props.rows.is_empty()}>{ glyph("save") }{ "CSV" }</button>
             </div>
             if !props.problems.is_empty() {
-                <p class="query-note" id="q-note"><Icon name="warn" small=true />{ t!(query_ignored, terms = props.problems.iter().map(told).collect::<Vec<_>>().join(", ")) }</p>
+                <p class="query-note" id="q-note">{ small_glyph("warn") }{ t!(query_ignored, terms = props.problems.iter().map(told).collect::<Vec<_>>().join(", ")) }</p>
             }
         </>
     }

@@ -48,9 +48,9 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                 <h1 class="vh">{ name }</h1>
                 <DatabaseBanner />
                 if let Some(problem) = item.result.error.clone() {
-                    <ProblemAlert title={t!(history_not_read)} {problem} on_retry={item.reload.clone()} />
+                    { yew::props!(ProblemAlert { title: t!(history_not_read), problem, on_retry: item.reload.clone() }).view() }
                 } else {
-                    <section class="panel"><Skeleton label={t!(reading_history)} lines=4 /></section>
+                    <section class="panel">{ yew::props!(Skeleton { label: t!(reading_history), lines: 4 }).view() }</section>
                 }
             </>
         };
@@ -59,14 +59,14 @@ pub fn history_item_page(props: &ItemProps) -> Html {
     let fact = |word: &'static str, value: Html| html! { <><dt>{ word }</dt><dd>{ value }</dd></> };
     html! {
         <>
-            <div class="page-head"><div><h1>{ name.clone() }</h1><p>{ job.source.snapshot.clone() }</p></div><JobBadge state={job.state} /></div>
+            <div class="page-head"><div><h1>{ name.clone() }</h1><p>{ job.source.snapshot.clone() }</p></div>{ yew::props!(JobBadge { state: job.state }).view() }</div>
             <DatabaseBanner />
             <section class="panel" aria-label={t!(throughput)}>
                 <div class="panel-body chart-panel-body stack">
-                    <Failure job={job.clone()} />
-                    <Outcome job={job.clone()} />
+                    { yew::props!(Failure { job: job.clone() }).view() }
+                    { yew::props!(Outcome { job: job.clone() }).view() }
                     if let Some(problem) = samples.result.error.clone() {
-                        <ProblemAlert title={t!(samples_not_read)} {problem} on_retry={samples.reload.clone()} />
+                        { yew::props!(ProblemAlert { title: t!(samples_not_read), problem, on_retry: samples.reload.clone() }).view() }
                     }
                     if track.restored.len() >= POINTS {
                         <Chart lines={job_lines(&track, job.target.kind)} label={t!(chart_label, what = name)} heading="h2" testid="history-chart" />
@@ -84,8 +84,8 @@ pub fn history_item_page(props: &ItemProps) -> Html {
                         { fact(t!(file), html! { { job.source.archive.clone() } }) }
                         { fact(t!(to_head), html! { <span class="mono">{ target(&job) }</span> }) }
                         { fact(t!(user), html! { { job.user.clone() } }) }
-                        { fact(t!(started), html! { if let Some(at) = job.started_at { <When {at} /> } }) }
-                        { fact(t!(ended), html! { if let Some(at) = job.finished_at { <When {at} /> } }) }
+                        { fact(t!(started), html! { if let Some(at) = job.started_at { { yew::props!(When { at }).view() } } }) }
+                        { fact(t!(ended), html! { if let Some(at) = job.finished_at { { yew::props!(When { at }).view() } } }) }
                         { fact(t!(parallel_fetches), html! { { job.parallel } }) }
                         if job.simulate_latency_ms > 0 {
                             { fact(t!(simulate_latency), html! { { format!("{} ms", job.simulate_latency_ms) } }) }

@@ -14,7 +14,7 @@ use crate::{
     route::Route,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton, StaleNote, When, Word,
+        Empty, ProblemAlert, Skeleton, StaleNote, When, Word, glyph,
         hooks::{use_load, use_query, use_title},
         state::job_look,
         toast::use_toast,
@@ -97,12 +97,12 @@ pub fn history_page() -> Html {
             <div class="page-head"><div><h1>{ t!(nav_history) }</h1><p>{ t!(history_text) }</p></div></div>
             <DatabaseBanner />
             if let Some(problem) = page.result.error.clone() {
-                <ProblemAlert title={t!(history_not_read)} {problem} on_retry={page.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(history_not_read), problem, on_retry: page.reload.clone() }).view() }
             }
             <section class="panel" aria-label={t!(past_restores)}>
                 <div class="fleet-tools">
                     <div class="query" role="search">
-                        <Icon name="search" />
+                        { glyph("search") }
                         <input type="text" data-search="" aria-label={t!(filter_history)} placeholder={t!(history_hint)} value={text} oninput={on_text} autocomplete="off" spellcheck="false" data-testid="history-search" />
                         <kbd aria-hidden="true">{ "/" }</kbd>
                     </div>
@@ -111,14 +111,12 @@ pub fn history_page() -> Html {
                         { for STATES.iter().map(|(word, s)| html! { <option value={*word} selected={state == *word}>{ job_look(*s).word }</option> }) }
                     </select>
                     if let Some((_, at)) = page.result.data.as_ref().filter(|_| stale) {
-                        <StaleNote since_ms={*at} />
+                        { yew::props!(StaleNote { since_ms: *at }).view() }
                     }
                 </div>
                 { match page.result.value() {
-                    Some(first) if first.items.is_empty() && filtered => html! {
-                        <Empty icon="filter" title={t!(no_restore_matches)}><button type="button" class="btn" onclick={clear}>{ t!(clear_search) }</button></Empty>
-                    },
-                    Some(first) if first.items.is_empty() => html! { <Empty icon="history" title={t!(no_history)} text={t!(no_history_text)} /> },
+                    Some(first) if first.items.is_empty() && filtered => yew::props!(Empty { icon: "filter", title: t!(no_restore_matches), children: html! { <button type="button" class="btn" onclick={clear}>{ t!(clear_search) }</button> } }).view(),
+                    Some(first) if first.items.is_empty() => yew::props!(Empty { icon: "history", title: t!(no_history), text: t!(no_history_text) }).view(),
                     Some(first) => html! {
                         <div class="scroll-x" tabindex="0" role="region" aria-label={t!(restores_table)}>
                             <table class={classes!("table", "history", stale.then_some("stale"))}>
@@ -131,7 +129,7 @@ pub fn history_page() -> Html {
                         </div>
                     },
                     None if stale => html! {},
-                    None => html! { <Skeleton label={t!(reading_history)} lines=6 /> },
+                    None => yew::props!(Skeleton { label: t!(reading_history), lines: 6 }).view(),
                 } }
                 if more.1.is_some() {
                     <div class="grid-foot"><button type="button" class="btn" onclick={on_more} data-testid="history-more">{ t!(older) }</button></div>
@@ -163,10 +161,10 @@ fn row(props: &RowProps) -> Html {
     let figure = |known: bool, text: String| if known { text } else { "–".to_owned() };
     html! {
         <tr class="row-link" {onclick} data-testid="history-row" data-job={job.id.to_string()}>
-            <td class="soft c-when"><When at={job.created_at} /></td>
+            <td class="soft c-when">{ yew::props!(When { at: job.created_at }).view() }</td>
             <th scope="row" class="c-what"><Link<Route> to={Route::HistoryItem { id: job.id }}>{ title(job) }</Link<Route>></th>
             <td class="c-store"><Link<Route> to={Route::Store { name: job.source.store.clone() }} classes="plain">{ job.source.store.clone() }</Link<Route>></td>
-            <td class="c-state"><Word look={job_look(job.state)} title={job.error.as_ref().map(|e| e.message.clone())} /></td>
+            <td class="c-state">{ yew::props!(Word { look: job_look(job.state), title: job.error.as_ref().map(|e| e.message.clone()) }).view() }</td>
             <td class="num">{ format::bytes(job.progress.bytes_total) }</td>
             <td class="num">{ figure(totals.duration_ns > 0, format::duration_ns(totals.duration_ns)) }</td>
             <td class="num">{ figure(totals.rate_bytes_per_s > 0, format::rate(totals.rate_bytes_per_s as f64)) }</td>

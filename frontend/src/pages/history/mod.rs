@@ -15,7 +15,7 @@ use crate::{
     live::{topic, use_topics},
     model::format,
     t, tn,
-    ui::Icon,
+    ui::glyph,
 };
 
 /// Says that PostgreSQL does not answer, what goes on regardless and what waits.
@@ -31,7 +31,7 @@ pub fn database_banner() -> Html {
     else {
         return html! {};
     };
-    html! { <div class="alert" data-state="warning" role="status" data-testid="database-away"><Icon name="warn" /><p class="alert-h">{ heading(health) }</p><p>{ detail(health) }</p></div> }
+    html! { <div class="alert" data-state="warning" role="status" data-testid="database-away">{ glyph("warn") }<p class="alert-h">{ heading(health) }</p><p>{ detail(health) }</p></div> }
 }
 
 fn heading(health: &Health) -> &'static str {

@@ -78,7 +78,7 @@ pub fn job_card(props: &CardProps) -> Html {
                         } else {
                             <Link<Route> to={Route::Job { id: job.id }} classes="plain">{ name.clone() }</Link<Route>>
                         }
-                        <JobBadge state={job.state} />
+                        { yew::props!(JobBadge { state: job.state }).view() }
                     </h2>
                     <p>{ from_to(job) }</p>
                 </div>
@@ -87,7 +87,7 @@ pub fn job_card(props: &CardProps) -> Html {
                 }
             </header>
             <div class="job-body">
-                <Failure job={job.clone()} />
+                { yew::props!(Failure { job: job.clone() }).view() }
                 if let Some(why) = job.waits_for.as_ref().filter(|_| job.state == JobState::Queued) {
                     <p class="soft">{ t!(waits, why = why) }</p>
                 }
@@ -95,7 +95,7 @@ pub fn job_card(props: &CardProps) -> Html {
                     <Progress job={job.clone()} track={props.followed.track.clone()} label={t!(restore_of, what = name)} />
                 }
                 if job.state.is_final() {
-                    <Outcome job={job.clone()} />
+                    { yew::props!(Outcome { job: job.clone() }).view() }
                 }
                 if chart {
                     <Chart lines={job_lines(&props.followed.track, job.target.kind)} label={t!(chart_label, what = name)} size={if props.full { "tall" } else { "low" }} full={props.full} testid="job-chart" />

@@ -9,7 +9,7 @@ use crate::{
     api,
     model::format,
     t,
-    ui::{Dialog, Icon, toast::use_toast},
+    ui::{Dialog, small_glyph, toast::use_toast},
 };
 
 /// Props of [`CancelButton`].
@@ -58,7 +58,7 @@ pub(super) fn cancel_button(props: &CancelProps) -> Html {
     };
     html! {
         <>
-            <button type="button" class="btn btn-danger" onclick={ask} disabled={*busy} data-testid="job-cancel"><Icon name="x" small=true />{ t!(cancel) }</button>
+            <button type="button" class="btn btn-danger" onclick={ask} disabled={*busy} data-testid="job-cancel">{ small_glyph("x") }{ t!(cancel) }</button>
             if *asking {
                 <Dialog {title} role="alertdialog" on_close={keep} {footer} class="narrow">
                     <div class="dialog-pad">

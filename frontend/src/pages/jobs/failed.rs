@@ -13,7 +13,7 @@ use crate::{
     clock,
     route::Route,
     t,
-    ui::{Icon, Word, state::job_look},
+    ui::{Word, small_glyph, state::job_look},
 };
 
 const DISMISSED: &str = "fleethold.dismissed";
@@ -30,26 +30,27 @@ pub(super) fn keep_dismissed(ids: &BTreeSet<Uuid>) {
     }
 }
 
-/// Props of [`Failed`].
+/// What is shown; drawn by [`Failed::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct FailedProps {
+pub(super) struct Failed {
     /// Failed or interrupted jobs, newest first.
     pub jobs: Vec<Rc<Job>>,
     /// Puts one away.
     pub on_dismiss: Callback<Uuid>,
 }
 
-/// The panel; nothing when there is none.
-#[component(Failed)]
-pub(super) fn failed(props: &FailedProps) -> Html {
-    if props.jobs.is_empty() {
-        return html! {};
-    }
-    html! {
-        <section class="panel" aria-labelledby="failed-h" data-testid="jobs-failed">
-            <div class="panel-head"><h2 id="failed-h">{ t!(failed_lately) }</h2></div>
-            <ul class="failed-list">{ for props.jobs.iter().map(|job| line(job, &props.on_dismiss)) }</ul>
-        </section>
+impl Failed {
+    /// The panel; nothing when there is none.
+    pub(super) fn view(&self) -> Html {
+        if self.jobs.is_empty() {
+            return html! {};
+        }
+        html! {
+            <section class="panel" aria-labelledby="failed-h" data-testid="jobs-failed">
+                <div class="panel-head"><h2 id="failed-h">{ t!(failed_lately) }</h2></div>
+                <ul class="failed-list">{ for self.jobs.iter().map(|job| line(job, &self.on_dismiss)) }</ul>
+            </section>
+        }
     }
 }
 
@@ -66,11 +67,11 @@ fn line(job: &Job, on_dismiss: &Callback<Uuid>) -> Html {
     });
     html! {
         <li key={job.id.to_string()} data-job={job.id.to_string()}>
-            <Word {look} text="" title={look.word} />
+            { yew::props!(Word { look, text: "", title: look.word }).view() }
             <span class="t"><span class="vh">{ look.word }{ ": " }</span><Link<Route> to={Route::Job { id: job.id }} classes="plain">{ name.clone() }</Link<Route>></span>
             <span class="why" title={detail}>{ cause }</span>
             <span class="n" title={job.finished_at.map(clock::both_zones)}>{ where_and_when(job) }</span>
-            <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(dismiss_named, what = name)} title={t!(dismiss)} onclick={dismiss} data-testid="job-dismiss"><Icon name="x" small=true /></button>
+            <button type="button" class="btn btn-quiet btn-icon" aria-label={t!(dismiss_named, what = name)} title={t!(dismiss)} onclick={dismiss} data-testid="job-dismiss">{ small_glyph("x") }</button>
         </li>
     }
 }

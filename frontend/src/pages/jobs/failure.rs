@@ -8,51 +8,52 @@ use crate::{
     model::format,
     route::Route,
     t,
-    ui::{CopyButton, Icon},
+    ui::{CopyButton, glyph},
 };
 
-/// Props of [`Failure`].
+/// What is shown; drawn by [`Failure::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct FailureProps {
+pub struct Failure {
     /// The job.
     pub job: std::rc::Rc<Job>,
 }
 
-/// The message; nothing for a job that did not fail.
-#[component(Failure)]
-pub fn failure(props: &FailureProps) -> Html {
-    let job = &props.job;
-    if job.state == JobState::Interrupted {
-        return html! {
-            <div class="alert" data-state="warning" role="alert">
-                <Icon name="warn" />
-                <p class="alert-h">{ t!(job_interrupted) }</p>
-                <p>{ t!(interrupted_text, done = format::bytes(job.progress.bytes_done)) }</p>
+impl Failure {
+    /// The message; nothing for a job that did not fail.
+    pub fn view(&self) -> Html {
+        let job = &self.job;
+        if job.state == JobState::Interrupted {
+            return html! {
+                <div class="alert" data-state="warning" role="alert">
+                    { glyph("warn") }
+                    <p class="alert-h">{ t!(job_interrupted) }</p>
+                    <p>{ t!(interrupted_text, done = format::bytes(job.progress.bytes_done)) }</p>
+                </div>
+            };
+        }
+        let Some(error) = &job.error else { return html! {} };
+        html! {
+            <div class="alert" role="alert" data-testid="job-error" data-code={error.code.clone()}>
+                { glyph("error") }
+                <p class="alert-h">{ cause(&error.code) }</p>
+                <p>{ error.message.clone() }</p>
+                if error.chunk.is_some() || error.position.is_some() {
+                    <p>
+                        if let Some(chunk) = &error.chunk {
+                            { t!(chunk) }{ " " }<span class="mono" title={chunk.clone()}>{ format::short_digest(chunk) }</span>
+                        }
+                        if let Some(position) = error.position {
+                            { t!(chunk_number, n = format::integer(position), file = error.file.as_deref().unwrap_or(&job.source.archive)) }
+                        }
+                    </p>
+                }
+                <p>{ t!(nothing_wrong_written) }</p>
+                <div class="cluster">
+                    <Link<Route> to={Route::Store { name: job.source.store.clone() }}>{ t!(other_snapshot) }</Link<Route>>
+                    <CopyButton text={details(job)} label={t!(copy_details)} />
+                </div>
             </div>
-        };
-    }
-    let Some(error) = &job.error else { return html! {} };
-    html! {
-        <div class="alert" role="alert" data-testid="job-error" data-code={error.code.clone()}>
-            <Icon name="error" />
-            <p class="alert-h">{ cause(&error.code) }</p>
-            <p>{ error.message.clone() }</p>
-            if error.chunk.is_some() || error.position.is_some() {
-                <p>
-                    if let Some(chunk) = &error.chunk {
-                        { t!(chunk) }{ " " }<span class="mono" title={chunk.clone()}>{ format::short_digest(chunk) }</span>
-                    }
-                    if let Some(position) = error.position {
-                        { t!(chunk_number, n = format::integer(position), file = error.file.as_deref().unwrap_or(&job.source.archive)) }
-                    }
-                </p>
-            }
-            <p>{ t!(nothing_wrong_written) }</p>
-            <div class="cluster">
-                <Link<Route> to={Route::Store { name: job.source.store.clone() }}>{ t!(other_snapshot) }</Link<Route>>
-                <CopyButton text={details(job)} label={t!(copy_details)} />
-            </div>
-        </div>
+        }
     }
 }
 

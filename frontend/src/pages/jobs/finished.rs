@@ -14,28 +14,29 @@ use crate::{
     ui::{Word, state::job_look},
 };
 
-/// Props of [`Finished`].
+/// What is shown; drawn by [`Finished::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub(super) struct FinishedProps {
+pub(super) struct Finished {
     /// Ended jobs, newest first.
     pub jobs: Vec<Rc<Job>>,
 }
 
-/// The panel.
-#[component(Finished)]
-pub(super) fn finished(props: &FinishedProps) -> Html {
-    html! {
-        <aside class="stack" aria-label={t!(finished)}>
-            <section class="panel">
-                <div class="panel-head"><h2>{ t!(finished) }{ " " }<small>{ t!(lately) }</small></h2><Link<Route> to={Route::History}>{ t!(all_history) }</Link<Route>></div>
-                <div class="panel-body">
-                    <ol class="queue" data-testid="jobs-finished">{ for props.jobs.iter().map(|job| entry(job)) }</ol>
-                    if props.jobs.is_empty() {
-                        <p class="note">{ t!(none_yet) }</p>
-                    }
-                </div>
-            </section>
-        </aside>
+impl Finished {
+    /// The panel.
+    pub(super) fn view(&self) -> Html {
+        html! {
+            <aside class="stack" aria-label={t!(finished)}>
+                <section class="panel">
+                    <div class="panel-head"><h2>{ t!(finished) }{ " " }<small>{ t!(lately) }</small></h2><Link<Route> to={Route::History}>{ t!(all_history) }</Link<Route>></div>
+                    <div class="panel-body">
+                        <ol class="queue" data-testid="jobs-finished">{ for self.jobs.iter().map(|job| entry(job)) }</ol>
+                        if self.jobs.is_empty() {
+                            <p class="note">{ t!(none_yet) }</p>
+                        }
+                    </div>
+                </section>
+            </aside>
+        }
     }
 }
 
@@ -54,7 +55,7 @@ fn entry(job: &Job) -> Html {
     };
     html! {
         <li key={job.id.to_string()}>
-            <Word {look} text="" title={look.word} />
+            { yew::props!(Word { look, text: "", title: look.word }).view() }
             <span class="t"><span class="vh">{ look.word }{ ": " }</span><Link<Route> to={Route::Job { id: job.id }} classes="plain">{ super::title(job) }</Link<Route>></span>
             <span class="n">{ format::bytes(job.progress.bytes_total) }</span>
             <small title={job.finished_at.map(clock::both_zones)}>{ where_and_when(job) }</small>

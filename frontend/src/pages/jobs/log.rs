@@ -13,7 +13,7 @@ use crate::{
     api, clock,
     model::{format, load::Problem},
     t,
-    ui::{Icon, ProblemAlert, download, toast::use_toast},
+    ui::{ProblemAlert, download, small_glyph, toast::use_toast},
 };
 
 /// Props of [`LogTail`].
@@ -104,11 +104,11 @@ pub(super) fn log_tail(props: &LogProps) -> Html {
                 <h3 title={t!(zone_rule)}>{ t!(log) }</h3>
                 <div class="cluster">
                     <label class="check"><input type="checkbox" checked={*follow} onchange={on_follow} /><span>{ t!(follow) }</span></label>
-                    <button type="button" class="btn btn-quiet" onclick={save} disabled={log.lines.is_empty()}><Icon name="save" small=true />{ t!(download) }</button>
+                    <button type="button" class="btn btn-quiet" onclick={save} disabled={log.lines.is_empty()}>{ small_glyph("save") }{ t!(download) }</button>
                 </div>
             </div>
             if let Some(problem) = &log.problem {
-                <ProblemAlert title={t!(log_not_read)} problem={problem.clone()} />
+                { yew::props!(ProblemAlert { title: t!(log_not_read), problem: problem.clone() }).view() }
             }
             <pre class="well log" tabindex="0" ref={well} aria-label={t!(log)} data-testid="job-log">
                 { for log.lines.iter().map(|line| html! { <span key={line.n} class={class(&line.text)}>{ shown(&line.text) }</span> }) }

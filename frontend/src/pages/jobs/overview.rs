@@ -18,7 +18,7 @@ use crate::{
     route::Route,
     t,
     ui::{
-        Bar, Empty, Icon, Skeleton,
+        Bar, Empty, Skeleton, glyph,
         hooks::{use_load, use_tick, use_title},
     },
 };
@@ -88,15 +88,15 @@ pub fn jobs_page() -> Html {
                 <div class="stat">
                     <span class="k">{ t!(memory_budget) }</span>
                     <span class="v" data-testid="jobs-memory">{ format::bytes(memory) }{ " " }<small>{ budget.map(|b| t!(of_total, total = format::bytes(b))) }</small></span>
-                    <Bar ratio={budget.map_or(0.0, |b| format::ratio(memory, b))} />
+                    { yew::props!(Bar { ratio: budget.map_or(0.0, |b| format::ratio(memory, b)) }).view() }
                 </div>
-                <div class="stat"><span class="k" data-state="running"><Icon name="run" />{ t!(job_running) }</span><span class="v" data-testid="jobs-running">{ format::integer(running.len() as u64) }</span></div>
-                <div class="stat"><span class="k"><Icon name="queue" />{ t!(job_queued) }</span><span class="v">{ format::integer(queued.len() as u64) }</span></div>
-                <div class="stat"><span class="k" data-state={(failed > 0).then_some("error")}><Icon name="error" />{ t!(job_failed) }</span><span class="v">{ format::integer(failed as u64) }</span><span class="d">{ t!(last_hour) }</span></div>
+                <div class="stat"><span class="k" data-state="running">{ glyph("run") }{ t!(job_running) }</span><span class="v" data-testid="jobs-running">{ format::integer(running.len() as u64) }</span></div>
+                <div class="stat"><span class="k">{ glyph("queue") }{ t!(job_queued) }</span><span class="v">{ format::integer(queued.len() as u64) }</span></div>
+                <div class="stat"><span class="k" data-state={(failed > 0).then_some("error")}>{ glyph("error") }{ t!(job_failed) }</span><span class="v">{ format::integer(failed as u64) }</span><span class="d">{ t!(last_hour) }</span></div>
             </div>
             <div class="jobs-cols">
                 <div class="stack">
-                    <Failed jobs={shown} {on_dismiss} />
+                    { yew::props!(Failed { jobs: shown, on_dismiss }).view() }
                     if running.len() > 1 {
                         <section class="panel"><div class="panel-body chart-panel-body">
                             <Chart lines={total_lines(&total)} label={t!(total_label)} title={t!(all_jobs)} heading="h2" size="mid" testid="jobs-total-chart" />
@@ -106,15 +106,13 @@ pub fn jobs_page() -> Html {
                     { for queued.iter().map(card) }
                     { for newest.iter().map(card) }
                     if quiet && known {
-                        <section class="panel"><Empty icon="jobs" title={t!(no_jobs)} text={t!(no_jobs_text)}>
-                            <Link<Route> to={Route::Fleet} classes="btn btn-primary">{ t!(choose_store) }</Link<Route>>
-                        </Empty></section>
+                        <section class="panel">{ yew::props!(Empty { icon: "jobs", title: t!(no_jobs), text: t!(no_jobs_text), children: html! { <Link<Route> to={Route::Fleet} classes="btn btn-primary">{ t!(choose_store) }</Link<Route>> } }).view() }</section>
                     }
                     if !known {
-                        <section class="panel"><Skeleton label={t!(loading)} lines=4 /></section>
+                        <section class="panel">{ yew::props!(Skeleton { label: t!(loading), lines: 4 }).view() }</section>
                     }
                 </div>
-                <Finished jobs={finished} />
+                { yew::props!(Finished { jobs: finished }).view() }
             </div>
         </>
     }

@@ -70,7 +70,7 @@ pub(super) fn progress(props: &ProgressProps) -> Html {
                     <span class="eta">{ eta_words(eta, p.eta_ns) }</span>
                 }
             </div>
-            <Bar {ratio} {level} progress={props.label.clone()} value_text={format!("{}, {}", format::percent(ratio), eta_text(eta))} />
+            { yew::props!(Bar { ratio, level, progress: props.label.clone(), value_text: format!("{}, {}", format::percent(ratio), eta_text(eta)) }).view() }
             if let Some(eta) = eta {
                 { ruler(&props.job, elapsed_s, eta) }
             }

@@ -63,7 +63,7 @@ pub fn job_page(props: &JobPageProps) -> Html {
                         <div><h1>{ t!(restore) }</h1><p>{ t!(close_the_tab) }</p></div>
                     </div>
                     <JobCard {followed} full=true>
-                        <Facts job={job.clone()} />
+                        { yew::props!(Facts { job: job.clone() }).view() }
                         <LogTail id={job.id} ended={job.state.is_final()} />
                     </JobCard>
                 </>
@@ -72,84 +72,87 @@ pub fn job_page(props: &JobPageProps) -> Html {
         (None, Some(problem)) => html! {
             <>
                 <h1 class="vh">{ t!(restore) }</h1>
-                <ProblemAlert title={t!(job_not_read)} problem={problem.clone()} on_retry={retry} />
+                { yew::props!(ProblemAlert { title: t!(job_not_read), problem: problem.clone(), on_retry: retry }).view() }
                 <p><Link<Route> to={Route::HistoryItem { id: props.id }}>{ t!(look_in_history) }</Link<Route>></p>
             </>
         },
         (None, None) => {
-            html! { <section class="panel"><h1 class="vh">{ t!(restore) }</h1><Skeleton label={t!(loading)} lines=4 /></section> }
+            html! { <section class="panel"><h1 class="vh">{ t!(restore) }</h1>{ yew::props!(Skeleton { label: t!(loading), lines: 4 }).view() }</section> }
         }
     }
 }
 
 #[derive(Properties, PartialEq)]
-struct FactsProps {
+struct Facts {
     job: Rc<Job>,
 }
 
-/// Counters in words.
-#[component(Facts)]
-fn facts(props: &FactsProps) -> Html {
-    let job = &props.job;
-    let p = &job.progress;
-    let running = job.state == JobState::Running;
-    let fact = |word: &'static str, value: String| html! { <div><dt>{ word }</dt><dd>{ value }</dd></div> };
-    let of = |part: u64, whole: u64| t!(n_of, n = format::integer(part), of = format::integer(whole));
-    html! {
-        <dl class="facts-row" aria-label={t!(figures)}>
-            { fact(t!(fact_chunks), of(p.chunks_done, p.chunks_total)) }
-            { fact(t!(fact_fetched), of(p.chunks_fetched, p.chunks_distinct)) }
-            { fact(t!(fact_read), format::bytes(p.encoded_bytes_read)) }
-            { fact(super::written_word(job), format::bytes(p.bytes_written)) }
-            { fact(t!(fact_zero), format::bytes(p.zero_bytes)) }
-            { fact(t!(fact_reused), format::integer(p.chunks_duplicate)) }
-            if p.chunks_refetched > 0 {
-                { fact(t!(fact_refetched), format::integer(p.chunks_refetched)) }
-            }
-            if running {
-                { fact(t!(fact_in_flight), of(u64::from(p.in_flight), u64::from(job.parallel))) }
-                { fact(t!(fact_memory), format::bytes(p.memory_bytes)) }
-            } else {
-                { fact(t!(parallel_fetches), job.parallel.to_string()) }
-            }
-            if job.simulate_latency_ms > 0 {
-                { fact(t!(simulate_latency), format!("{} ms", job.simulate_latency_ms)) }
-            }
-        </dl>
+impl Facts {
+    /// Counters in words.
+    fn view(&self) -> Html {
+        let job = &self.job;
+        let p = &job.progress;
+        let running = job.state == JobState::Running;
+        let fact =
+            |word: &'static str, value: String| html! { <div><dt>{ word }</dt><dd>{ value }</dd></div> };
+        let of = |part: u64, whole: u64| t!(n_of, n = format::integer(part), of = format::integer(whole));
+        html! {
+            <dl class="facts-row" aria-label={t!(figures)}>
+                { fact(t!(fact_chunks), of(p.chunks_done, p.chunks_total)) }
+                { fact(t!(fact_fetched), of(p.chunks_fetched, p.chunks_distinct)) }
+                { fact(t!(fact_read), format::bytes(p.encoded_bytes_read)) }
+                { fact(super::written_word(job), format::bytes(p.bytes_written)) }
+                { fact(t!(fact_zero), format::bytes(p.zero_bytes)) }
+                { fact(t!(fact_reused), format::integer(p.chunks_duplicate)) }
+                if p.chunks_refetched > 0 {
+                    { fact(t!(fact_refetched), format::integer(p.chunks_refetched)) }
+                }
+                if running {
+                    { fact(t!(fact_in_flight), of(u64::from(p.in_flight), u64::from(job.parallel))) }
+                    { fact(t!(fact_memory), format::bytes(p.memory_bytes)) }
+                } else {
+                    { fact(t!(parallel_fetches), job.parallel.to_string()) }
+                }
+                if job.simulate_latency_ms > 0 {
+                    { fact(t!(simulate_latency), format!("{} ms", job.simulate_latency_ms)) }
+                }
+            </dl>
+        }
     }
 }
 
-/// Props of [`Outcome`].
+/// What is shown; drawn by [`Outcome::view`]: it has no state, so it is no component.
 #[derive(Properties, PartialEq)]
-pub struct OutcomeProps {
+pub struct Outcome {
     /// An ended job.
     pub job: Rc<Job>,
 }
 
-/// How a job ended: time, rate, digests.
-#[component(Outcome)]
-pub fn outcome(props: &OutcomeProps) -> Html {
-    let Some(totals) = &props.job.totals else {
-        return html! {};
-    };
-    html! {
-        <div class="outcome">
-            <p class="soft">
-                { t!(took, time = format::duration_ns(totals.duration_ns), rate = format::rate(totals.rate_bytes_per_s as f64)) }
-                if totals.cpu_ns > 0 {
-                    { t!(took_cpu, time = format::duration_ns(totals.cpu_ns)) }
+impl Outcome {
+    /// How a job ended: time, rate, digests.
+    pub fn view(&self) -> Html {
+        let Some(totals) = &self.job.totals else {
+            return html! {};
+        };
+        html! {
+            <div class="outcome">
+                <p class="soft">
+                    { t!(took, time = format::duration_ns(totals.duration_ns), rate = format::rate(totals.rate_bytes_per_s as f64)) }
+                    if totals.cpu_ns > 0 {
+                        { t!(took_cpu, time = format::duration_ns(totals.cpu_ns)) }
+                    }
+                </p>
+                if let Some(sha256) = &totals.sha256 {
+                    <div class="digest">
+                        <span class="note">{ "SHA-256" }</span>
+                        <code data-testid="job-sha256">{ sha256.clone() }</code>
+                        <CopyButton text={sha256.clone()} />
+                    </div>
                 }
-            </p>
-            if let Some(sha256) = &totals.sha256 {
-                <div class="digest">
-                    <span class="note">{ "SHA-256" }</span>
-                    <code data-testid="job-sha256">{ sha256.clone() }</code>
-                    <CopyButton text={sha256.clone()} />
-                </div>
-            }
-            if let Some(csum) = &totals.index_csum {
-                <div class="digest"><span class="note">{ t!(index_csum) }</span><code>{ csum.clone() }</code></div>
-            }
-        </div>
+                if let Some(csum) = &totals.index_csum {
+                    <div class="digest"><span class="note">{ t!(index_csum) }</span><code>{ csum.clone() }</code></div>
+                }
+            </div>
+        }
     }
 }

@@ -73,9 +73,9 @@ pub(super) fn fields(props: &FieldsProps) -> Html {
         <>
             <Target form={form.clone()} about={props.about.clone()} />
             if key {
-                <KeyFields value={form.key.clone()} on_change={on_key} required={props.encrypted} />
+                { yew::props!(KeyFields { value: form.key.clone(), on_change: on_key, required: props.encrypted }).view() }
                 if let Some(fingerprint) = &props.signed {
-                    <p class="note">{ t!(key_fingerprint) }{ ": " }<Fingerprint value={fingerprint.clone()} /></p>
+                    <p class="note">{ t!(key_fingerprint) }{ ": " }{ yew::props!(Fingerprint { value: fingerprint.clone() }).view() }</p>
                 }
             }
             <Pace form={form.clone()} about={props.about.clone()} />

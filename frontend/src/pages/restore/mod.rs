@@ -21,7 +21,7 @@ use crate::{
     model::{command::Around, format, load::Problem},
     route::Route,
     t,
-    ui::{Dialog, Icon, ProblemAlert, hooks::use_load, toast::use_toast},
+    ui::{Dialog, ProblemAlert, glyph, hooks::use_load, toast::use_toast},
 };
 
 /// Props of [`RestoreDialog`].
@@ -151,11 +151,11 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
         <Dialog title={t!(restore_from, store = props.store)} subtitle={t!(nothing_written)} on_close={on_close.clone()} {footer} testid="restore-dialog">
             <div class="restore">
                 <div class="restore-pick">
-                    <FileList entry={props.entry.clone()} chosen={props.file.clone()} on_file={props.on_file.clone()} />
+                    { yew::props!(FileList { entry: props.entry.clone(), chosen: props.file.clone(), on_file: props.on_file.clone() }).view() }
                 </div>
                 <form class="restore-form" id="restore-form" {onsubmit}>
                     if let Some(problem) = &*problem {
-                        <ProblemAlert title={t!(not_started)} problem={problem.clone()} />
+                        { yew::props!(ProblemAlert { title: t!(not_started), problem: problem.clone() }).view() }
                     }
                     <form::Fields form={form.clone()} about={about.clone()} {encrypted} signed={props.entry.key_fingerprint.clone()} />
                     <plan::Plan plan={plan.result.clone()} on_retry={plan.reload.clone()} {waits_for_key} kind={form.kind} />
@@ -167,38 +167,39 @@ pub fn restore_dialog(props: &RestoreProps) -> Html {
 }
 
 #[derive(Properties, PartialEq)]
-struct FileListProps {
+struct FileList {
     entry: SnapshotEntry,
     chosen: String,
     on_file: Callback<String>,
 }
 
-/// The images and archives of the snapshot, one of them chosen.
-#[component(FileList)]
-fn file_list(props: &FileListProps) -> Html {
-    let files: Vec<_> = props
-        .entry
-        .files
-        .iter()
-        .filter(|f| crate::pages::store::is_archive(&f.name))
-        .collect();
-    html! {
-        <>
-            <h3>{ props.entry.snapshot.clone() }</h3>
-            <fieldset class="pick">
-                <legend class="vh">{ t!(file) }</legend>
-                { for files.into_iter().map(|file| {
-                    let chosen = file.name == props.chosen;
-                    let choose = props.on_file.reform({ let name = file.name.clone(); move |_: Event| name.clone() });
-                    html! {
-                        <label key={file.name.clone()} class="tree-row">
-                            <span><input type="radio" name="restore-file" checked={chosen} onchange={choose} /><Icon name="disk" /><span class="t">{ file.name.clone() }</span></span>
-                            <span>{ file.size_bytes.map_or_else(|| "–".to_owned(), format::bytes) }</span>
-                        </label>
-                    }
-                }) }
-            </fieldset>
-            <p class="note">{ t!(checked_note) }</p>
-        </>
+impl FileList {
+    /// The images and archives of the snapshot, one of them chosen.
+    fn view(&self) -> Html {
+        let files: Vec<_> = self
+            .entry
+            .files
+            .iter()
+            .filter(|f| crate::pages::store::is_archive(&f.name))
+            .collect();
+        html! {
+            <>
+                <h3>{ self.entry.snapshot.clone() }</h3>
+                <fieldset class="pick">
+                    <legend class="vh">{ t!(file) }</legend>
+                    { for files.into_iter().map(|file| {
+                        let chosen = file.name == self.chosen;
+                        let choose = self.on_file.reform({ let name = file.name.clone(); move |_: Event| name.clone() });
+                        html! {
+                            <label key={file.name.clone()} class="tree-row">
+                                <span><input type="radio" name="restore-file" checked={chosen} onchange={choose} />{ glyph("disk") }<span class="t">{ file.name.clone() }</span></span>
+                                <span>{ file.size_bytes.map_or_else(|| "–".to_owned(), format::bytes) }</span>
+                            </label>
+                        }
+                    }) }
+                </fieldset>
+                <p class="note">{ t!(checked_note) }</p>
+            </>
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     model::{format, load::LoadResult},
     t, tn,
     ui::{
-        Icon, ProblemAlert,
+        ProblemAlert, glyph,
         hooks::{Loaded, use_load},
     },
 };
@@ -88,7 +88,7 @@ pub(super) fn plan(props: &PlanProps) -> Html {
                 </small>
             </h3>
             if let Some(problem) = plan.error.clone().filter(|_| !props.waits_for_key) {
-                <div class="pad"><ProblemAlert title={t!(plan_failed)} {problem} on_retry={props.on_retry.clone()} /></div>
+                <div class="pad">{ yew::props!(ProblemAlert { title: t!(plan_failed), problem, on_retry: props.on_retry.clone() }).view() }</div>
             } else if let Some(plan) = known {
                 { figures(plan, props.kind) }
             }
@@ -124,10 +124,10 @@ fn figures(plan: &RestorePlan, kind: TargetKind) -> Html {
                     <p class="note">{ t!(plan_note) }</p>
                 }
                 if plan.key_fits == Some(true) {
-                    <span class="state" data-state="ok"><Icon name="ok" />{ t!(key_fits) }</span>
+                    <span class="state" data-state="ok">{ glyph("ok") }{ t!(key_fits) }</span>
                 }
                 if plan.key_fits == Some(false) {
-                    <span class="state" data-state="error"><Icon name="error" />{ t!(key_does_not_fit) }</span>
+                    <span class="state" data-state="error">{ glyph("error") }{ t!(key_does_not_fit) }</span>
                 }
             </div>
         </>

@@ -8,7 +8,7 @@ use crate::{
     api,
     model::format,
     t,
-    ui::{CopyButton, Fingerprint, Icon, When},
+    ui::{CopyButton, Fingerprint, When, glyph},
 };
 
 /// Props of [`Detail`].
@@ -49,19 +49,19 @@ pub(super) fn detail(props: &DetailProps) -> Html {
             </div>
             <div class="panel-body stack">
                 if let Some(problem) = &entry.problem {
-                    <div class="alert" role="alert"><Icon name="error" /><p class="alert-h">{ t!(manifest_damaged) }</p><p>{ problem.clone() }</p></div>
+                    <div class="alert" role="alert">{ glyph("error") }<p class="alert-h">{ t!(manifest_damaged) }</p><p>{ problem.clone() }</p></div>
                 }
                 if !entry.finished {
-                    <div class="alert" data-state="warning"><Icon name="warn" /><p class="alert-h">{ t!(unfinished) }</p><p>{ t!(unfinished_text) }</p></div>
+                    <div class="alert" data-state="warning">{ glyph("warn") }<p class="alert-h">{ t!(unfinished) }</p><p>{ t!(unfinished_text) }</p></div>
                 }
                 <dl class="facts left">
-                    { fact(t!(taken), Some(html! { <When at={entry.time} snapshot=true /> })) }
+                    { fact(t!(taken), Some(yew::props!(When { at: entry.time, snapshot: true }).view())) }
                     { fact(t!(namespace), (!props.ns.is_empty()).then(|| html! { { props.ns.clone() } })) }
                     { fact(t!(size), entry.size_bytes.map(|n| html! { { format::bytes(n) } })) }
                     { fact(t!(owner), entry.owner.clone().map(|o| html! { { o } })) }
                     { fact(t!(notes), entry.notes.clone().map(|n| html! { <span class="notes">{ n }</span> })) }
                     { fact(t!(protected), Some(html! { { if entry.protected { t!(yes) } else { t!(no) } } })) }
-                    { fact(t!(key_fingerprint), entry.key_fingerprint.clone().map(|f| html! { <Fingerprint value={f} /> })) }
+                    { fact(t!(key_fingerprint), entry.key_fingerprint.clone().map(|f| yew::props!(Fingerprint { value: f }).view())) }
                 </dl>
                 <div class="scroll-x" tabindex="0" role="region" aria-label={t!(files)}>
                     <table class="table files">
@@ -110,23 +110,23 @@ fn file_row(props: &FileProps) -> Html {
     };
     let protection = match file.crypt_mode {
         Some(CryptMode::Encrypt) => {
-            html! { <span class="state"><Icon name="lock" />{ t!(encrypted) }</span> }
+            html! { <span class="state">{ glyph("lock") }{ t!(encrypted) }</span> }
         }
-        Some(CryptMode::SignOnly) => html! { <span class="state"><Icon name="key" />{ t!(signed) }</span> },
+        Some(CryptMode::SignOnly) => html! { <span class="state">{ glyph("key") }{ t!(signed) }</span> },
         Some(CryptMode::None) => html! { <span class="faint">{ t!(plain) }</span> },
         None => html! { <span class="faint">{ "–" }</span> },
     };
     html! {
         <tr data-testid={format!("file-{name}")}>
-            <th scope="row"><span class="state"><Icon name={if is_archive(&name) { "disk" } else { "file" }} />{ name.clone() }</span></th>
+            <th scope="row"><span class="state">{ glyph(if is_archive(&name) { "disk" } else { "file" }) }{ name.clone() }</span></th>
             <td class="num">{ file.size_bytes.map_or_else(|| "–".to_owned(), format::bytes) }</td>
             <td class="c-prot">{ protection }</td>
             <td class="num">
                 <span class="row-actions">
                     if encrypted {
-                        <button type="button" class="btn btn-icon" aria-label={t!(download_named, name = name)} title={t!(download)} onclick={decrypt} data-testid={format!("download-{name}")}><Icon name="save" /></button>
+                        <button type="button" class="btn btn-icon" aria-label={t!(download_named, name = name)} title={t!(download)} onclick={decrypt} data-testid={format!("download-{name}")}>{ glyph("save") }</button>
                     } else {
-                        <a class="btn btn-icon" href={api::content_href(&props.store, &props.ns, &props.snapshot, &name)} download={download_name(&name)} aria-label={t!(download_named, name = name)} title={t!(download)} data-testid={format!("download-{name}")}><Icon name="save" /></a>
+                        <a class="btn btn-icon" href={api::content_href(&props.store, &props.ns, &props.snapshot, &name)} download={download_name(&name)} aria-label={t!(download_named, name = name)} title={t!(download)} data-testid={format!("download-{name}")}>{ glyph("save") }</a>
                     }
                     if is_archive(&name) && props.finished {
                         <button type="button" class="btn btn-primary" aria-label={t!(restore_named, name = name)} onclick={restore} data-testid="restore-open" data-file={name.clone()}>{ t!(restore) }</button>

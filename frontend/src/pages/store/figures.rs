@@ -9,7 +9,7 @@ use crate::{
     clock,
     model::format,
     t, tn,
-    ui::{Bar, Icon, When, bar::usage_level},
+    ui::{Bar, When, bar::usage_level, glyph},
 };
 
 /// Props of [`Figures`].
@@ -33,7 +33,7 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
         <>
             if let Some(maintenance) = &row.maintenance {
                 <div class="alert" data-state="info">
-                    <Icon name="maint" />
+                    { glyph("maint") }
                     <p class="alert-h">{ t!(in_maintenance, mode = maintenance.mode) }</p>
                     if let Some(message) = &maintenance.message {
                         <p>{ message.clone() }</p>
@@ -47,12 +47,12 @@ pub(super) fn figures(props: &FiguresProps) -> Html {
                 <div class="stat">
                     <dt>{ t!(last_backup) }</dt>
                     <dd class="v nowrap">{ row.last_backup.map_or_else(|| "–".to_owned(), |at| t!(ago, age = format::age(clock::seconds_since(at)))) }</dd>
-                    <dd class="d">if let Some(at) = row.last_backup { <When {at} snapshot=true /> }</dd>
+                    <dd class="d">if let Some(at) = row.last_backup { { yew::props!(When { at, snapshot: true }).view() } }</dd>
                 </div>
                 <div class="stat">
                     <dt class="k" data-state={(failed > 0).then_some("error")}>
                         if failed > 0 {
-                            <Icon name="error" />
+                            { glyph("error") }
                         }
                         { t!(verify_failed) }
                     </dt>
@@ -77,7 +77,7 @@ fn usage(row: &StoreRow) -> Html {
         <div class="stat" data-level={usage_level(used)}>
             <dt>{ t!(used) }</dt>
             <dd class="v">{ figure }{ " " }<small>{ t!(capacity_of, unit = unit, total = format::bytes(usage.total_bytes), share = format::percent(used)) }</small></dd>
-            <dd><Bar ratio={used} notch=true /></dd>
+            <dd>{ yew::props!(Bar { ratio: used, notch: true }).view() }</dd>
         </div>
     }
 }

@@ -81,9 +81,9 @@ pub(super) fn key_dialog(props: &KeyDialogProps) -> Html {
     html! {
         <Dialog title={t!(download_named, name = props.file)} subtitle={t!(decrypt_note)} on_close={props.on_close.clone()} {footer} class="narrow">
             <div class="dialog-pad">
-                <KeyFields value={(*key).clone()} {on_change} required=true />
+                { yew::props!(KeyFields { value: (*key).clone(), on_change, required: true }).view() }
                 if let Some(problem) = &*problem {
-                    <ProblemAlert title={t!(not_downloaded)} problem={problem.clone()} />
+                    { yew::props!(ProblemAlert { title: t!(not_downloaded), problem: problem.clone() }).view() }
                 }
             </div>
         </Dialog>

@@ -24,7 +24,7 @@ use crate::{
     pages::restore::RestoreDialog,
     t,
     ui::{
-        Empty, Icon, ProblemAlert, Skeleton, StoreBadge,
+        Empty, ProblemAlert, Skeleton, StoreBadge, glyph,
         hooks::{use_load, use_query, use_title},
         toast::use_toast,
     },
@@ -139,7 +139,7 @@ pub fn store_page(props: &StoreProps) -> Html {
         <>
             <Head name={props.name.clone()} row={row.clone()} on_failed={on_failed.clone()} />
             if let Some(problem) = missing {
-                <ProblemAlert title={t!(store_not_read, name = props.name)} {problem} on_retry={fetched.reload.clone()} />
+                { yew::props!(ProblemAlert { title: t!(store_not_read, name = props.name), problem, on_retry: fetched.reload.clone() }).view() }
             }
             if let Some(row) = row {
                 <figures::Figures {row} {on_failed} {looking} />
@@ -148,7 +148,7 @@ pub fn store_page(props: &StoreProps) -> Html {
                 <section class="panel" aria-labelledby="content-h">
                     <div class="panel-head"><h2 id="content-h">{ t!(content) }</h2></div>
                     if let Some(problem) = namespaces.result.error.clone() {
-                        <div class="panel-body"><ProblemAlert title={t!(content_not_read)} {problem} on_retry={namespaces.reload.clone()} /></div>
+                        <div class="panel-body">{ yew::props!(ProblemAlert { title: t!(content_not_read), problem, on_retry: namespaces.reload.clone() }).view() }</div>
                     }
                     if let Some(list) = namespaces.result.value() {
                         <tree::ContentTree
@@ -159,21 +159,21 @@ pub fn store_page(props: &StoreProps) -> Html {
                             {on_snapshot}
                         />
                     } else if namespaces.result.error.is_none() {
-                        <Skeleton label={t!(reading_content)} lines=6 />
+                        { yew::props!(Skeleton { label: t!(reading_content), lines: 6 }).view() }
                     }
                 </section>
                 <section class="panel details" aria-labelledby="snap-h" ref={details} data-testid="snapshot-detail">
                     if let Some(text) = file_gone {
-                        <div class="alert" data-state="warning" role="alert"><Icon name="warn" /><p class="alert-h">{ text }</p></div>
+                        <div class="alert" data-state="warning" role="alert">{ glyph("warn") }<p class="alert-h">{ text }</p></div>
                     }
                     if let Some(entry) = &entry {
                         <detail::Detail store={props.name.clone()} ns={ns.clone()} entry={entry.clone()} on_restore={on_restore.clone()} />
                     } else if gone {
                         <h2 id="snap-h" class="vh">{ t!(snapshot) }</h2>
-                        <div class="alert" data-state="warning" role="alert" data-testid="snapshot-gone"><Icon name="warn" /><p class="alert-h">{ t!(snapshot_gone) }</p><p>{ t!(snapshot_gone_text, snapshot = snapshot) }</p></div>
+                        <div class="alert" data-state="warning" role="alert" data-testid="snapshot-gone">{ glyph("warn") }<p class="alert-h">{ t!(snapshot_gone) }</p><p>{ t!(snapshot_gone_text, snapshot = snapshot) }</p></div>
                     } else {
                         <h2 id="snap-h" class="vh">{ t!(snapshot) }</h2>
-                        <Empty icon="snap" title={t!(no_snapshot_chosen)} text={t!(no_snapshot_chosen_text)} />
+                        { yew::props!(Empty { icon: "snap", title: t!(no_snapshot_chosen), text: t!(no_snapshot_chosen_text) }).view() }
                     }
                 </section>
             </div>
@@ -330,7 +330,7 @@ fn head(props: &HeadProps) -> Html {
                             <span class="soft">{ reason.clone() }</span>
                         }
                     }
-                    <StoreBadge state={row.state} />
+                    { yew::props!(StoreBadge { state: row.state }).view() }
                 </div>
             }
         </div>

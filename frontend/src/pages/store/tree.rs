@@ -11,7 +11,7 @@ use crate::{
         tree::{Fact, Line, Move, Node, Step, key_move},
     },
     t, tn,
-    ui::{Empty, Icon, Word, hooks, state::Look},
+    ui::{Empty, Word, glyph, hooks, small_glyph, state::Look},
 };
 
 /// Props of [`ContentTree`].
@@ -108,7 +108,7 @@ pub(super) fn content_tree(props: &TreeProps) -> Html {
                 }) }
             </div>
             if empty {
-                <Empty icon="snap" title={t!(no_groups)} text={t!(no_groups_text)} />
+                { yew::props!(Empty { icon: "snap", title: t!(no_groups), text: t!(no_groups_text) }).view() }
             }
         </>
     }
@@ -126,8 +126,8 @@ fn testid(node: &Node) -> String {
 
 fn label(line: &Line) -> Html {
     let arrow = match line.open {
-        Some(true) => html! { <Icon name="down" small=true /> },
-        Some(false) => html! { <Icon name="right" small=true /> },
+        Some(true) => html! { { small_glyph("down") } },
+        Some(false) => html! { { small_glyph("right") } },
         None => html! {},
     };
     let title = match &line.fact {
@@ -154,7 +154,7 @@ fn label(line: &Line) -> Html {
     };
     html! {
         <span>
-            { arrow }<Icon name={icon} /><span class="t" {title}>{ text }</span>
+            { arrow }{ glyph(icon) }<span class="t" {title}>{ text }</span>
             if let Some(note) = note {
                 <span class="faint t">{ note }</span>
             }
@@ -169,7 +169,7 @@ fn fact(line: &Line) -> Html {
             icon: "error",
             word: "",
         };
-        return html! { <span><Word {look} text={t!(not_read)} title={problem.detail.clone()} /></span> };
+        return html! { <span>{ yew::props!(Word { look, text: t!(not_read), title: problem.detail.clone() }).view() }</span> };
     }
     if line.loading {
         let look = Look {
@@ -177,7 +177,7 @@ fn fact(line: &Line) -> Html {
             icon: "run",
             word: t!(loading),
         };
-        return html! { <span><Word {look} /></span> };
+        return html! { <span>{ yew::props!(Word { look }).view() }</span> };
     }
     html! {
         <span>
@@ -223,9 +223,9 @@ pub(super) fn snapshot_state(entry: &SnapshotEntry) -> Html {
     html! {
         <span class="states">
             if entry.protected {
-                <Word look={Look { state: "", icon: "pin", word: t!(protected) }} />
+                { yew::props!(Word { look: Look { state: "", icon: "pin", word: t!(protected) } }).view() }
             }
-            <Word look={verify} />
+            { yew::props!(Word { look: verify }).view() }
         </span>
     }
 }

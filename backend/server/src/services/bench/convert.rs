@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fleethold_api_types::bench as api;
 use fleethold_bench_model::comparison::{self, Comparison, ComparisonError};
+use fleethold_bench_model::findings::{Findings, Tally};
 use fleethold_bench_model::histogram::Log2Histogram;
 use fleethold_bench_model::interval::RatioInterval;
 use fleethold_bench_model::matrix::{Cell, Matrix, Version};
@@ -78,7 +79,25 @@ pub fn comparison(matrix: &Matrix, runs: Vec<Uuid>) -> ServiceResult<api::Compar
         alpha: matrix.rules.alpha,
         min_effect_ratio: matrix.rules.min_effect_ratio,
         runs,
+        findings: Findings::of(&judged)
+            .into_iter()
+            .map(|found| api::Findings {
+                metric: found.metric,
+                swept: counts(found.swept),
+                control: counts(found.control),
+                sentence: found.sentence,
+            })
+            .collect(),
     })
+}
+
+fn counts(of: Tally) -> api::Tally {
+    api::Tally {
+        faster: count(of.faster),
+        slower: count(of.slower),
+        equal: count(of.equal),
+        inconclusive: count(of.inconclusive),
+    }
 }
 
 /// Cells by verdict: faster, slower, equal, inconclusive. Takes the processor for a while.

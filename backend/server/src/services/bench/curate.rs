@@ -14,6 +14,7 @@ use fleethold_history::bench::{
 
 use super::plan::check_reason;
 use super::series::series_of;
+use super::standing;
 use crate::services::error::{ServiceError, ServiceResult};
 use crate::services::paging::{PageRequest, foreign_cursor};
 use crate::state::AppState;
@@ -144,6 +145,15 @@ pub async fn change_alert(
         Ok::<_, HistoryError>(Some((alert, series)))
     });
     let changed = changed.await??;
+    let views = Arc::clone(&state.views);
+    let looked = state
+        .work
+        .spawn(async move { standing::refresh(&views).await })
+        .await?;
+    if let Err(error) = looked {
+        // It is changed, and the next look of the upkeep counts it.
+        tracing::debug!(%error, "the standing alerts could not be counted at once");
+    }
     changed
         .and_then(|(alert, series)| alert_of(alert, &series))
         .ok_or_else(|| {

@@ -24,6 +24,7 @@ pub mod plan;
 pub mod record;
 pub mod runs;
 pub mod series;
+pub mod standing;
 pub mod table;
 pub mod turns;
 pub mod upkeep;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::plan::Plan;
+use super::standing::Standing;
 
 /// Ended runs kept in memory.
 const ENDED_KEPT: usize = 50;
@@ -81,6 +82,8 @@ pub struct BenchTable {
     runs: RwLock<BTreeMap<Uuid, Arc<BenchCell>>>,
     changed: Mutex<BTreeSet<Uuid>>,
     live: Mutex<VecDeque<LiveSample>>,
+    /// Series that got worse, and nobody has said anything to it.
+    pub alerts: Standing,
     /// Figures.
     pub stats: BenchStats,
 }

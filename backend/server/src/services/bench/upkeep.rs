@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lab::Lab;
 use super::webhook::Webhook;
-use super::{curate, keep};
+use super::{curate, keep, standing};
 use crate::{allocator, clock};
 
 /// The outbox and new runs are looked at this often; other processes put runs there, too.
@@ -131,7 +131,7 @@ async fn look_after(lab: &Arc<Lab>, keep_days: u32, stop: &CancellationToken) {
 async fn look(lab: &Arc<Lab>) -> Result<(), HistoryError> {
     keep::upload(lab).await?;
     lab.views.database.watch_bench_runs().await?;
-    Ok(())
+    standing::refresh(&lab.views).await
 }
 
 async fn roll_up(lab: &Lab, keep_days: u32) -> Result<(), HistoryError> {
