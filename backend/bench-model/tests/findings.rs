@@ -26,11 +26,12 @@ fn time(matrix: &Matrix) -> Findings {
 fn with(verdicts: &[(bool, Verdict)]) -> Findings {
     let mut matrix = restore();
     let one = matrix.rows.first().unwrap().clone();
-    matrix.rows = (0..verdicts.len())
-        .map(|at| {
+    matrix.rows = (1..)
+        .zip(verdicts)
+        .map(|(value, (control, _))| {
             let mut row = one.clone();
-            row.value = (at + 1).to_string();
-            row.control = verdicts[at].0;
+            row.value = value.to_string();
+            row.control = *control;
             row
         })
         .collect();
