@@ -68,6 +68,9 @@ pub(super) fn mark(cell: &JudgedCell<'_>) -> char {
 /// Numbers of a column that are further apart than this do not fit one unit: each gets its own prefix.
 const APART: f64 = 1e4;
 
+/// Factors and what they are called, largest first.
+pub(super) type Steps = &'static [(f64, &'static str)];
+
 /// How the numbers of a column are printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ColumnUnit {
@@ -75,8 +78,8 @@ pub(super) struct ColumnUnit {
     pub factor: f64,
     /// Stands in the header.
     pub name: &'static str,
-    /// Prefixes that single numbers may carry: a factor and its letter, largest first; none when one unit fits all.
-    pub prefixes: &'static [(f64, &'static str)],
+    /// Prefixes that single numbers may carry, by their letters; none when one unit fits all.
+    pub prefixes: Steps,
 }
 
 /// The unit of a column whose numbers lie between `smallest` (zeros aside) and `largest`.
@@ -84,7 +87,7 @@ pub(super) fn column_unit(metric: &Metric, smallest: f64, largest: f64) -> Colum
     let unit = metric.unit;
     let base = largest * unit.scale();
     let apart = smallest > 0.0 && largest / smallest >= APART;
-    let (steps, prefixes): (&[(f64, &'static str)], &'static [(f64, &'static str)]) = match unit.dimension() {
+    let (steps, prefixes): (Steps, Steps) = match unit.dimension() {
         Dimension::Time | Dimension::CpuTime => (
             &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
             &[(1.0, "s"), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")],
@@ -145,7 +148,7 @@ pub(super) fn column_unit(metric: &Metric, smallest: f64, largest: f64) -> Colum
 }
 
 /// Letters of powers of 1024.
-const BINARY: &[(f64, &str)] = &[
+const BINARY: Steps = &[
     (1_073_741_824.0, "G"),
     (1_048_576.0, "M"),
     (1024.0, "K"),
