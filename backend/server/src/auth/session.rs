@@ -255,7 +255,7 @@ impl Sessions {
             ));
         }
         let (users, owner) = (Arc::clone(&self.users), user.clone());
-        let issued = self
+        let (issued, _change) = self
             .gate
             .hash(None, move || users.set_password(&owner, &new))
             .await?

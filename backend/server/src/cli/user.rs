@@ -117,7 +117,7 @@ pub(super) fn run(settings: &Settings, command: UserCommand) -> CliResult {
             said(&args.user, "password changed", args.json)?;
         }
         UserCommand::Remove(args) => {
-            users.remove(&args.user)?;
+            users.remove(&args.user, None)?;
             said(&args.user, "removed", args.json)?;
         }
         UserCommand::Enable(args) => {
@@ -158,21 +158,21 @@ fn new_password(file: Option<&std::path::Path>, user: &Userid) -> anyhow::Result
 }
 
 fn list(users: &UserStore, args: &ListArgs) -> CliResult<()> {
-    let entries = users.list();
+    let table = users.table();
     if args.json {
-        let list: Vec<Value> = entries
+        let list: Vec<Value> = table
             .iter()
             .map(|entry| {
-                json!({"id": entry.authid.to_string(), "enabled": entry.enabled, "expire": entry.expire, "comment": entry.comment})
+                json!({"id": entry.authid.to_string(), "enabled": entry.enabled(), "expire": entry.expire(), "comment": entry.fields.comment})
             })
             .collect();
         return output::json(&json!({"users": list}));
     }
-    let rows: Vec<Vec<String>> = entries
+    let rows: Vec<Vec<String>> = table
         .iter()
         .map(|entry| {
-            let enabled = if entry.enabled { "yes" } else { "no" };
-            let expire = match entry.expire {
+            let enabled = if entry.enabled() { "yes" } else { "no" };
+            let expire = match entry.expire() {
                 0 => "never".to_owned(),
                 epoch => time::OffsetDateTime::from_unix_timestamp(epoch)
                     .map_or_else(|_| epoch.to_string(), |at| at.date().to_string()),
@@ -181,7 +181,7 @@ fn list(users: &UserStore, args: &ListArgs) -> CliResult<()> {
                 entry.authid.to_string(),
                 enabled.to_owned(),
                 expire,
-                entry.comment.clone().unwrap_or_else(|| "-".to_owned()),
+                entry.fields.comment.clone().unwrap_or_else(|| "-".to_owned()),
             ]
         })
         .collect();
