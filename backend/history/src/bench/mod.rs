@@ -38,3 +38,4 @@ pub use retention::RolledUp;
 pub use run::{BenchRunFilter, BenchRunPage, BenchRunRow};
 pub use series::{BenchPoint, BenchSeries, CellSeries, SeriesFilter};
 pub use store::Stored;
+pub(crate) use store::blocking;
