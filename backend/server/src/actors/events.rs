@@ -329,7 +329,9 @@ mod tests {
             sessions: Arc::new(sessions),
             caller: Caller {
                 authid: "ann@pbs".parse().unwrap(),
-                via: Via::Token,
+                via: Via::Ticket {
+                    issued: crate::clock::epoch(),
+                },
             },
         }
     }

@@ -299,6 +299,11 @@ impl AclFile {
         self.0.look();
     }
 
+    /// Reads the file again, which is known to have changed. Blocks.
+    pub fn reread(&self) {
+        self.0.reread();
+    }
+
     /// Why older rules than the file's are in force, if so.
     #[must_use]
     pub fn problem(&self) -> Option<Arc<str>> {

@@ -7,9 +7,9 @@
 //! | `token.shadow` | `token.shadow.lock` | hashes of token secrets |
 //! | `acl.cfg` | `.acl.lck` | who may do what |
 //!
-//! [`UserStore::is_active`], [`UserStore::session_ended`] and [`UserStore::acl`] are asked on every request and answer from
-//! memory, as of the last [`UserStore::look`]: `services::accounts` looks all the time, and whatever changes or verifies
-//! something here looks, too.
+//! [`UserStore::is_active`], [`UserStore::token_hash`], [`UserStore::session_ended`] and [`UserStore::acl`] are asked on every
+//! request and answer from memory, as of the last [`UserStore::look`]: `auth::changes` looks when a file was written,
+//! `services::accounts` now and then, and whatever changes or verifies something here looks, too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ mod hash;
 mod people;
 mod rules;
 mod table;
+mod token_hashes;
 mod tokens;
 
 pub use change::Change;
@@ -42,6 +43,7 @@ pub use files::Digest;
 use files::{read_hashes, read_table};
 pub use hash::HashError;
 pub use table::{UserEntry, UserTable};
+use token_hashes::TokenHashes;
 pub use tokens::TokenSecret;
 
 /// Who may do what.
@@ -59,10 +61,11 @@ pub struct UserStore {
     acl: AclFile,
     table: WatchedFile<UserTable, UserError>,
     endings: WatchedFile<Endings, UserError>,
+    tokens: WatchedFile<TokenHashes, UserError>,
 }
 
 impl UserStore {
-    /// Reads `user.cfg`, `acl.cfg` and what ended from `shadow.json`; missing ones mean no users and no rights. Blocking,
+    /// Reads `user.cfg`, `acl.cfg`, `token.shadow` and what ended from `shadow.json`; missing ones mean no users and no rights. Blocking,
     /// as are all methods that change or verify.
     ///
     /// # Errors
@@ -74,6 +77,7 @@ impl UserStore {
             acl: AclFile::open(file(ACL))?,
             table: WatchedFile::open(file(USERS), "users", read_table)?,
             endings: WatchedFile::open(file(SHADOW), "ends of sessions", Endings::read)?,
+            tokens: WatchedFile::open(file(TOKENS), "secrets of tokens", TokenHashes::read)?,
         })
     }
 
@@ -82,15 +86,39 @@ impl UserStore {
         self.acl.look();
         self.table.look();
         self.endings.look();
+        self.tokens.look();
+    }
+
+    /// Reads those files again that are known to have changed, by name. Blocks.
+    pub fn reread(&self, changed: impl Fn(&str) -> bool) {
+        if changed(ACL) {
+            self.acl.reread();
+        }
+        if changed(USERS) {
+            self.table.reread();
+        }
+        if changed(SHADOW) {
+            self.endings.reread();
+        }
+        if changed(TOKENS) {
+            self.tokens.reread();
+        }
+    }
+
+    /// The configuration directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Files whose last edit cannot be read, so that an older content is in force, with the reason; all of them by name.
     #[must_use]
-    pub fn problems(&self) -> [(&'static str, Option<Arc<str>>); 3] {
+    pub fn problems(&self) -> [(&'static str, Option<Arc<str>>); 4] {
         [
             (ACL, self.acl.problem()),
             (USERS, self.table.problem()),
             (SHADOW, self.endings.problem()),
+            (TOKENS, self.tokens.problem()),
         ]
     }
 
@@ -165,18 +193,35 @@ impl UserStore {
         Ok(good.then(|| endings::issue_time(&entries, user, now)))
     }
 
-    /// Whether this is the token's secret and the token and its user may act.
+    /// The stored hash of a token's secret.
+    #[must_use]
+    pub fn token_hash(&self, token: &Authid) -> Option<Arc<str>> {
+        token.token.as_ref()?;
+        self.tokens.get().of(token)
+    }
+
+    /// Whether this is the token's secret and the token and its user may act. Slow on purpose where there is such a token.
     ///
     /// # Errors
-    /// As [`UserStore::verify_password`].
-    pub fn verify_token(&self, authid: &Authid, secret: &str) -> Result<bool, UserError> {
-        let path = self.directory.join(TOKENS);
-        let stored = if authid.token.is_some() {
-            read_hashes(&path)?.remove(&authid.to_string())
-        } else {
-            None
-        };
-        self.verify(authid, secret, stored, path)
+    /// The stored hash cannot be compared with.
+    pub fn verify_token(&self, token: &Authid, secret: &str) -> Result<bool, UserError> {
+        self.look();
+        match self.token_hash(token) {
+            Some(stored) => Ok(self.is_secret(token, secret, &stored)? && self.is_active(token)),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether this is the secret that a stored hash was made of. Slow on purpose.
+    ///
+    /// # Errors
+    /// The stored hash cannot be compared with.
+    pub fn is_secret(&self, token: &Authid, secret: &str, stored: &str) -> Result<bool, UserError> {
+        hash::verify(secret, stored).map_err(|source| UserError::StoredHash {
+            authid: token.clone(),
+            path: self.directory.join(TOKENS),
+            source,
+        })
     }
 
     fn verify(

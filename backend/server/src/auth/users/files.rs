@@ -8,7 +8,7 @@ use fleethold_fleet::config_file::{self, ConfigLock, LOCK_TIMEOUT, MODE_CONFIG};
 use fleethold_format::section_config::SectionEdit;
 
 use super::endings::Entries;
-use super::{ACL, SHADOW, USERS, UserError, UserStore, UserTable};
+use super::{ACL, USERS, UserError, UserStore, UserTable};
 use crate::auth::acl::AclTree;
 
 /// SHA-256 of the file that a change is meant for.
@@ -85,9 +85,8 @@ impl UserStore {
         })?;
         text.push(b'\n');
         config_file::replace(&path, &text, mode)?;
-        if name == SHADOW {
-            self.endings.look();
-        }
+        self.endings.look();
+        self.tokens.look();
         Ok(changed)
     }
 

@@ -214,7 +214,7 @@ fn a_broken_file_keeps_the_last_good_users_and_is_not_written_over() {
         std::fs::write(&file, broken).unwrap();
         users.look();
         assert!(users.is_active(&ann.clone().into()), "{broken}");
-        let [_, (name, problem), _] = users.problems();
+        let [_, (name, problem), _, _] = users.problems();
         assert!(
             name == "user.cfg" && problem.unwrap().contains("user.cfg: line 1"),
             "{broken}"

@@ -81,12 +81,12 @@ pub async fn change_password(
         new_password,
     } = body.hand_over();
     let (current, new) = (Zeroizing::new(current_password), Zeroizing::new(new_password));
-    reply(
-        state
-            .sessions
-            .change_password(&caller, current, new, address(&request))
-            .await?,
-    )
+    let from = address(&request);
+    let (signed_in, _change) = state
+        .sessions
+        .change_password(&caller, current, new, from)
+        .await?;
+    reply(signed_in)
 }
 
 fn reply(signed_in: SignedIn) -> ApiResult<HttpResponse> {
