@@ -198,6 +198,11 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             bench.samples_dropped.load(Ordering::Relaxed),
         ),
         (
+            "fleethold_audit_lost_total",
+            "Changes of users and rights that stand in no audit log but the server's own log",
+            state.audit.lost(),
+        ),
+        (
             "fleethold_tokens_known",
             "API tokens whose secret needs no slow hash",
             known_tokens,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fleethold_fleet::config_file;
-use fleethold_format::names::{Authid, Userid};
+use fleethold_format::names::{Authid, TokenName, Userid};
 use fleethold_format::section_config::{Section, SectionConfig};
 
 use super::error::UserError;
@@ -20,6 +20,12 @@ pub struct UserEntry {
 }
 
 impl UserEntry {
+    /// Name of a token.
+    #[must_use]
+    pub fn token_name(&self) -> Option<&TokenName> {
+        self.authid.token.as_ref()
+    }
+
     /// Whether it was not switched off.
     #[must_use]
     pub fn enabled(&self) -> bool {

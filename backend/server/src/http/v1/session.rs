@@ -12,6 +12,7 @@ use crate::http::cookie;
 use crate::http::extract::address;
 use crate::http::problem::ApiResult;
 use crate::http::secret_json::SecretJson;
+use crate::services::audit;
 use crate::services::error::ServiceError;
 use crate::state::AppState;
 
@@ -82,10 +83,11 @@ pub async fn change_password(
     } = body.hand_over();
     let (current, new) = (Zeroizing::new(current_password), Zeroizing::new(new_password));
     let from = address(&request);
-    let (signed_in, _change) = state
+    let (signed_in, change) = state
         .sessions
         .change_password(&caller, current, new, from)
         .await?;
+    audit::note(&state, &caller, from, change).await;
     reply(signed_in)
 }
 
