@@ -1,4 +1,5 @@
-"""A PBS client that is not ours talks to the server: log-in, datastores, snapshots, files, one blob.
+"""A PBS client that is not ours talks to the server: log-in, datastores, snapshots, files, one blob; users, tokens and rules
+are changed with a ticket and with a token.
 
 Started by `cargo xtask test proxmoxer` with FLEETHOLD_BIN and FLEETHOLD_GOLDEN set. Closes with
 `N passed, N failed`.
@@ -58,12 +59,23 @@ class Server:
     def cli(self, *arguments):
         subprocess.run([os.environ["FLEETHOLD_BIN"], *arguments], env=self.env, check=True)
 
-    def client(self, password=None):
+    def client(self, password=None, user=None):
         return ProxmoxAPI(
             self.host,
             port=int(self.port),
-            user=self.user,
+            user=user or self.user,
             password=password or self.password,
+            verify_ssl=False,
+            service="PBS",
+        )
+
+    def token_client(self, user, name, secret):
+        return ProxmoxAPI(
+            self.host,
+            port=int(self.port),
+            user=user,
+            token_name=name,
+            token_value=secret,
             verify_ssl=False,
             service="PBS",
         )
@@ -145,7 +157,83 @@ def check_unknown_store(server):
     raise AssertionError("snapshots of a store that does not exist")
 
 
+def admin_by_token(server):
+    """A client that may do everything, with an API token made for it."""
+    admin = server.client()
+    name = f"admin{time.monotonic_ns()}"
+    made = admin.access.users(server.user).token(name).post(comment="for a check")
+    assert made["tokenid"] == f"{server.user}!{name}", made
+    admin.access.acl.put(**{"path": "/", "role": "Admin", "auth-id": made["tokenid"]})
+    return server.token_client(server.user, name, made["value"])
+
+
+def refused(call, *statuses):
+    try:
+        call()
+    except ResourceException as error:
+        assert error.status_code in statuses, error
+        return error
+    raise AssertionError(f"expected one of {statuses}")
+
+
+def change_everything(server, admin, user):
+    """Users, tokens and rules: made, read, changed, used, deleted."""
+    password = "a password of its own"
+    admin.access.users.post(userid=user, password=password, comment="by proxmoxer", email="who@example.org")
+    refused(lambda: admin.access.users.post(userid=user, password=password), 400)
+    found = admin.access.users(user).get()
+    assert found["comment"] == "by proxmoxer" and "enable" not in found, found
+    admin.access.users(user).put(firstname="Who", delete=["comment", "email"])
+    found = admin.access.users(user).get()
+    assert found == {"userid": user, "firstname": "Who"}, found
+
+    made = admin.access.users(user).token("robot").post(comment="nightly")
+    assert [t["token-name"] for t in admin.access.users(user).token.get()] == ["robot"]
+    tokenid = made["tokenid"]
+    for who in (user, tokenid):
+        admin.access.acl.put(**{"path": "/datastore/golden", "role": "DatastoreReader", "auth-id": who})
+    rules = [rule for rule in admin.access.acl.get() if rule["ugid"] in (user, tokenid)]
+    assert len(rules) == 2 and all(rule["propagate"] for rule in rules), rules
+
+    own = server.client(user=user, password=password)
+    robot = server.token_client(user, "robot", made["value"])
+    for client in (own, robot):
+        assert [entry["store"] for entry in client.admin.datastore.get()] == ["golden"]
+        assert client.admin.datastore("golden").status.get()["total"] > 0
+        permissions = client.access.permissions.get(path="/datastore/golden")
+        assert "Datastore.Read" in permissions["/datastore/golden"], permissions
+        refused(lambda: client.access.users.post(userid="evil@pbs"), 403)
+
+    fresh = admin.access.users(user).token("robot").put(regenerate=1)
+    refused(lambda: robot.version.get(), 401)
+    assert server.token_client(user, "robot", fresh["secret"]).version.get()["release"] is not None
+    admin.access.acl.put(**{"path": "/datastore/golden", "role": "DatastoreReader", "auth-id": user, "delete": 1})
+    assert own.admin.datastore.get() == []
+    admin.access.users(user).token("robot").delete()
+    assert admin.access.users(user).token.get() == []
+    refused(lambda: admin.access.users(user).put(comment="late", digest="0" * 64), 400)
+    admin.access.users(user).delete()
+    refused(lambda: admin.access.users(user).get(), 404)
+    assert not [rule for rule in admin.access.acl.get() if rule["ugid"] in (user, tokenid)]
+
+
+def check_changes_with_a_ticket(server):
+    change_everything(server, server.client(), "ticket@pbs")
+
+
+def check_changes_with_a_token(server):
+    change_everything(server, admin_by_token(server), "token@pbs")
+
+
+def check_roles(server):
+    roles = {role["roleid"]: role["privs"] for role in server.client().access.roles.get()}
+    assert roles["DatastoreBackup"] == ["Datastore.Backup"], roles
+
+
 CHECKS = [
+    check_roles,
+    check_changes_with_a_ticket,
+    check_changes_with_a_token,
     check_version,
     check_wrong_password,
     check_datastores,

@@ -2,6 +2,18 @@ CREATE FUNCTION public.bench_counts(complete boolean, load jsonb, quiet boolean,
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT complete AND (load IS NULL OR quiet
         OR unit IN ('cpu-s', 'cpu-ms', 'B', 'KiB', 'MiB', 'cycles', 'instructions', 'count', 'allocs')) $$;
+CREATE TABLE public.access_audit (
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    via text NOT NULL,
+    address text,
+    action text NOT NULL,
+    target text NOT NULL,
+    was jsonb,
+    became jsonb,
+    CONSTRAINT access_audit_via_known CHECK ((via = ANY (ARRAY['session'::text, 'token'::text, 'command-line'::text])))
+);
 CREATE TABLE public.bench_alert (
     id bigint NOT NULL,
     series bigint NOT NULL,
@@ -268,6 +280,8 @@ CREATE TABLE public.machine (
     class text,
     facts json
 );
+ALTER TABLE ONLY public.access_audit
+    ADD CONSTRAINT access_audit_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.bench_alert
     ADD CONSTRAINT bench_alert_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.bench_annotation
@@ -308,6 +322,7 @@ ALTER TABLE ONLY public.job
     ADD CONSTRAINT job_upid_key UNIQUE (upid);
 ALTER TABLE ONLY public.machine
     ADD CONSTRAINT machine_pkey PRIMARY KEY (fingerprint);
+CREATE INDEX access_audit_target ON public.access_audit USING btree (target, id DESC);
 CREATE UNIQUE INDEX bench_alert_standing ON public.bench_alert USING btree (series) WHERE (state <> 'gone'::text);
 CREATE INDEX bench_alert_state_id ON public.bench_alert USING btree (state, id DESC);
 CREATE INDEX bench_alert_untold ON public.bench_alert USING btree (id) WHERE ((state = ANY (ARRAY['open'::text, 'confirmed'::text])) AND (told IS DISTINCT FROM state));

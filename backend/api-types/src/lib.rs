@@ -4,6 +4,7 @@
 //! name says otherwise, times RFC 3339 in UTC, ids UUIDv7. Lists are [`Page`]s; errors are
 //! [`Problem`]s with a stable `code`. No type here does I/O; the page compiles them to WebAssembly.
 
+mod audit;
 pub mod bench;
 mod common;
 mod content;
@@ -16,6 +17,7 @@ mod restore;
 mod session;
 mod store;
 
+pub use audit::{AuditItem, AuditQuery};
 pub use common::{Page, Timestamp};
 pub use content::{
     ContentQuery, ContentRequest, CryptMode, FileEntry, GroupEntry, NamespaceEntry, SnapshotEntry,

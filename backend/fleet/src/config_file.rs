@@ -103,7 +103,8 @@ pub fn digest(bytes: &[u8]) -> [u8; 32] {
 }
 
 /// Replaces a file: temporary file beside it, fsync, rename, fsync of the directory. After a crash the file is the old one or the
-/// new one. An existing file's owner and group are kept where this process may set them. Blocking.
+/// new one. An existing file's owner and group are kept where this process may set them, and so is a mode that lets fewer read
+/// it than `mode` does. Blocking.
 ///
 /// # Errors
 /// [`FleetError::Io`]; the old file then stands unchanged and no temporary file is left.
@@ -121,9 +122,11 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FleetError> {
         create_temp(path, directory).map_err(|source| io("create a file beside", path, source))?;
     let written = (|| {
         let mut file = file;
+        let old = std::fs::metadata(path);
         // The umask must not decide who may read a configuration file.
+        let mode = old.as_ref().map_or(mode, |old| mode & old.mode());
         file.set_permissions(std::fs::Permissions::from_mode(mode))?;
-        if let Ok(old) = std::fs::metadata(path)
+        if let Ok(old) = old
             && (old.uid(), old.gid()) != (file.metadata()?.uid(), file.metadata()?.gid())
             && let Err(error) = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()))
         {

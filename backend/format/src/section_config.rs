@@ -15,6 +15,10 @@ use memchr::{memchr, memchr2};
 
 use crate::text::quote;
 
+mod edit;
+
+pub use edit::SectionEdit;
+
 /// A whole file: sections in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SectionConfig {

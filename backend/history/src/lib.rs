@@ -4,10 +4,12 @@
 //!   watches it, and answers reads while it is there.
 //! * [`Recorder`] takes what must not be lost: it goes to a bounded spool on disk first and into the database, in order
 //!   and exactly once, when that is there.
+//! * [`audit`] keeps who changed which user, token or rule.
 //! * [`bench`] keeps benchmark runs: each whole or not at all, and once.
 //!
 //! Queries are checked at compile time against the committed `.sqlx`; `prepare.sh` renews it.
 
+pub mod audit;
 pub mod bench;
 mod clock;
 mod cluster;

@@ -6,6 +6,7 @@ pub mod auth;
 pub mod build;
 pub mod cli;
 pub mod clock;
+mod host;
 pub mod http;
 pub mod jobs;
 pub mod serve;

@@ -31,11 +31,13 @@ use crate::auth::csrf::CsrfKey;
 use crate::auth::session::Sessions;
 use crate::auth::ticket::TicketKey;
 use crate::auth::users::UserStore;
+use crate::host::{node_name, raise_fd_limit};
 use crate::jobs::history_rows::History;
 use crate::jobs::record::JobRecords;
 use crate::jobs::run::Runner;
 use crate::jobs::task_files::TaskFiles;
 use crate::jobs::{durable, recovery};
+use crate::services::audit::{self, Audit};
 use crate::services::bench::lab::Lab;
 use crate::services::bench::webhook::Webhook;
 use crate::services::bench::{upkeep, workloads};
@@ -293,6 +295,9 @@ async fn answer(
     ));
     work.spawn(scanner::run(Arc::clone(&views), stop_looking.clone()));
     work.spawn(accounts::follow(Arc::clone(&views.users), stop_looking.clone()));
+    let audit = Arc::new(Audit::new(&settings.state_dir));
+    let audited = Arc::clone(&views.database);
+    work.spawn(audit::follow(Arc::clone(&audit), audited, stop_looking.clone()));
 
     let state = web::Data::new(AppState {
         views,
@@ -305,6 +310,7 @@ async fn answer(
         jobs: jobs.clone(),
         bench: bench.clone(),
         lab,
+        audit,
         events: events.clone(),
         work: work.clone(),
         node,
@@ -468,33 +474,4 @@ async fn wait_for_end(stop: &CancellationToken) -> anyhow::Result<()> {
         () = stop.cancelled() => {}
     }
     Ok(())
-}
-
-/// The short host name, as task ids and certificates want it.
-fn node_name() -> String {
-    let name = rustix::system::uname();
-    let name = name.nodename().to_string_lossy();
-    let short: String = name
-        .split('.')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
-        .collect();
-    let short = short.trim_matches('-');
-    if short.is_empty() {
-        "localhost".to_owned()
-    } else {
-        short.to_owned()
-    }
-}
-
-/// Each browser and each fetch in flight takes a descriptor; the soft limit is often 1,024.
-fn raise_fd_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
-    }
 }

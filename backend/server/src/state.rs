@@ -15,6 +15,7 @@ use crate::actors::jobs::JobsActor;
 use crate::auth::session::Sessions;
 use crate::jobs::record::JobRecords;
 use crate::jobs::task_files::TaskFiles;
+use crate::services::audit::Audit;
 use crate::services::bench::lab::Lab;
 use crate::services::targets::Targets;
 use crate::settings::Settings;
@@ -44,6 +45,8 @@ pub struct AppState {
     pub bench: Addr<BenchActor>,
     /// The benchmark lab.
     pub lab: Arc<Lab>,
+    /// Who changed which user, token or rule.
+    pub audit: Arc<Audit>,
     /// The live feed.
     pub events: Addr<EventHub>,
     /// Where work that is not a request's runs: restores, disk, database.

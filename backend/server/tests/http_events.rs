@@ -132,7 +132,7 @@ async fn the_feed_ends_with_the_session() {
                 assert_eq!(out.unwrap().status(), 204);
             }
             "password" => drop(users.set_password(&ann, USER_PASSWORD).unwrap()),
-            _ => users.set_enabled(&ann, false).unwrap(),
+            _ => drop(users.set_enabled(&ann, false).unwrap()),
         }
         // What another process changed is seen in a moment.
         eventually("the end of the session", || async {

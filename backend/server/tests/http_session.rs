@@ -239,7 +239,7 @@ async fn sessions_that_ended_stay_ended_whoever_ended_them() {
     users.set_password(&ann, "another secret").unwrap();
     is_refused(&server, &before).await;
     let after = stolen(&server.client_as("ann@pbs", "another secret").await).await;
-    users.remove(&ann).unwrap();
+    users.remove(&ann, None).unwrap();
     is_refused(&server, &after).await;
     users.add(&ann, USER_PASSWORD, None).unwrap();
     is_refused(&server, &after).await;

@@ -51,6 +51,18 @@ fn the_written_file_has_its_mode_and_leaves_nothing_beside_it() {
 }
 
 #[test]
+fn a_mode_that_lets_fewer_read_the_file_is_kept_and_a_wider_one_is_not() {
+    let place = Place::new(Some(TWO));
+    let fleet = place.open();
+    for (mode, kept) in [(0o600, 0o600), (0o666, 0o640)] {
+        std::fs::set_permissions(place.file(), std::fs::Permissions::from_mode(mode)).unwrap();
+        fleet.edit(None, |_, _| Ok(())).unwrap();
+        let found = std::fs::metadata(place.file()).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(found, kept, "{mode:o}");
+    }
+}
+
+#[test]
 fn taken_names_nested_paths_and_odd_paths_are_refused_and_nothing_is_written() {
     let place = Place::new(None);
     let real = place.directory.path().join("real");

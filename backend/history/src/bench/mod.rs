@@ -41,3 +41,4 @@ pub use retention::RolledUp;
 pub use run::{BenchRunFilter, BenchRunPage, BenchRunRow};
 pub use series::{BenchPoint, BenchSeries, CellSeries, MAX_SERIES, SeriesFilter};
 pub use store::Stored;
+pub(crate) use store::blocking;

@@ -157,7 +157,7 @@ async fn write_verdicts(
 }
 
 /// Runs what computes on a thread for that.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     what: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, HistoryError> {

@@ -333,7 +333,9 @@ mod tests {
             sessions: Arc::new(sessions),
             caller: Caller {
                 authid: "ann@pbs".parse().unwrap(),
-                via: Via::Token,
+                via: Via::Ticket {
+                    issued: crate::clock::epoch(),
+                },
             },
         }
     }

@@ -13,84 +13,13 @@ use fleethold_format::names::Authid;
 
 use super::watched::WatchedFile;
 
-/// A set of privileges; those that nothing here asks for are not told apart.
-#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
-pub struct Privileges(u16);
+mod edit;
+mod path;
+mod privileges;
 
-impl Privileges {
-    /// None.
-    pub const NONE: Self = Self(0);
-    /// See the system's state and tasks.
-    pub const SYS_AUDIT: Self = Self(1);
-    /// Change the system, stop others' tasks.
-    pub const SYS_MODIFY: Self = Self(1 << 1);
-    /// See what is in a datastore.
-    pub const AUDIT: Self = Self(1 << 2);
-    /// Change a datastore and what is in it.
-    pub const MODIFY: Self = Self(1 << 3);
-    /// Read and restore every backup.
-    pub const READ: Self = Self(1 << 4);
-    /// Verify.
-    pub const VERIFY: Self = Self(1 << 5);
-    /// Make backups, read and restore one's own.
-    pub const BACKUP: Self = Self(1 << 6);
-    /// Remove one's own backups.
-    pub const PRUNE: Self = Self(1 << 7);
-    /// Create datastores.
-    pub const ALLOCATE: Self = Self(1 << 8);
-    /// All.
-    pub const ALL: Self = Self(u16::MAX);
-
-    /// Both sets together.
-    #[must_use]
-    pub const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// What is in both.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// Whether any of `wanted` is in it.
-    #[must_use]
-    pub const fn any(self, wanted: Self) -> bool {
-        self.0 & wanted.0 != 0
-    }
-}
-
-/// What a role allows here; `None` when there is no such role.
-fn role(name: &str) -> Option<Privileges> {
-    use Privileges as P;
-    let datastore = P::AUDIT
-        .or(P::MODIFY)
-        .or(P::READ)
-        .or(P::VERIFY)
-        .or(P::BACKUP)
-        .or(P::PRUNE);
-    Some(match name {
-        "Admin" => P::ALL,
-        "Audit" => P::SYS_AUDIT.or(P::AUDIT),
-        "NoAccess" => P::NONE,
-        "DatastoreAdmin" => datastore,
-        "DatastoreReader" => P::AUDIT.or(P::VERIFY).or(P::READ),
-        "DatastoreBackup" => P::BACKUP,
-        "DatastorePowerUser" => P::PRUNE.or(P::BACKUP),
-        "DatastoreAudit" => P::AUDIT,
-        "RemoteAudit"
-        | "RemoteAdmin"
-        | "RemoteSyncOperator"
-        | "RemoteSyncPushOperator"
-        | "RemoteDatastorePowerUser"
-        | "RemoteDatastoreAdmin"
-        | "TapeAudit"
-        | "TapeAdmin"
-        | "TapeOperator"
-        | "TapeReader" => P::NONE,
-        _ => return None,
-    })
-}
+pub use edit::{RuleChange, change_rule};
+pub use path::AclPath;
+pub use privileges::{PRIVILEGES, Privileges, ROLES, Role, role};
 
 /// Longest path of a rule.
 const MAX_PATH: usize = 128;
@@ -126,6 +55,23 @@ type Roles = BTreeMap<String, bool>;
 struct Node {
     children: BTreeMap<String, Node>,
     roles: BTreeMap<Authid, Roles>,
+    /// Of groups, which nobody is a member of.
+    groups: BTreeMap<String, Roles>,
+}
+
+/// One role of somebody at a path, as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Where: `/`, `/datastore/store1`.
+    pub path: String,
+    /// Who: a user, a token, or a group without its `@`.
+    pub who: String,
+    /// Whether `who` is a group.
+    pub is_group: bool,
+    /// Whether it holds below the path, too.
+    pub propagate: bool,
+    /// The role's name.
+    pub role: String,
 }
 
 impl Node {
@@ -134,25 +80,47 @@ impl Node {
         self.roles.contains_key(authid) || self.children.values().any(|child| child.is_about(authid))
     }
 
-    /// The privileges of somebody's roles that count here; `None` without any.
-    fn privileges(&self, authid: &Authid, is_leaf: bool) -> Option<Privileges> {
-        let counting = self
+    /// The privileges of somebody's roles that count here, and those of them that hold below, too; `None` without any.
+    fn privileges(&self, authid: &Authid, is_leaf: bool) -> Option<(Privileges, Privileges)> {
+        let roles: Vec<(&str, bool)> = self
             .roles
             .get(authid)?
             .iter()
-            .filter(|(_, propagates)| is_leaf || **propagates);
-        let names: Vec<&str> = counting.map(|(name, _)| name.as_str()).collect();
-        if names.is_empty() {
-            None
-        } else if names.contains(&NO_ACCESS) {
-            Some(Privileges::NONE)
-        } else {
-            Some(
-                names
-                    .iter()
-                    .filter_map(|name| role(name))
-                    .fold(Privileges::NONE, Privileges::or),
-            )
+            .filter(|(_, propagates)| is_leaf || **propagates)
+            .map(|(name, propagates)| (name.as_str(), *propagates))
+            .collect();
+        if roles.is_empty() {
+            return None;
+        }
+        if roles.iter().any(|(name, _)| *name == NO_ACCESS) {
+            return Some((Privileges::NONE, Privileges::NONE));
+        }
+        let sum = |below: bool| {
+            let counting = roles.iter().filter(|(_, propagates)| *propagates || !below);
+            counting
+                .filter_map(|(name, _)| role(name))
+                .fold(Privileges::NONE, |sum, role| sum.or(role.privileges))
+        };
+        Some((sum(false), sum(true)))
+    }
+
+    fn list(&self, path: &str, list: &mut Vec<Rule>) {
+        let people = self
+            .roles
+            .iter()
+            .map(|(who, roles)| (who.to_string(), false, roles));
+        let groups = self.groups.iter().map(|(who, roles)| (who.clone(), true, roles));
+        for (who, is_group, roles) in people.chain(groups) {
+            list.extend(roles.iter().map(|(role, propagate)| Rule {
+                path: if path.is_empty() { "/" } else { path }.to_owned(),
+                who: who.clone(),
+                is_group,
+                propagate: *propagate,
+                role: role.clone(),
+            }));
+        }
+        for (name, child) in &self.children {
+            child.list(&format!("{path}/{name}"), list);
         }
     }
 }
@@ -161,6 +129,7 @@ impl Node {
 #[derive(Debug, Default)]
 pub struct AclTree {
     root: Node,
+    digest: [u8; 32],
 }
 
 impl AclTree {
@@ -169,7 +138,10 @@ impl AclTree {
     /// # Errors
     /// [`AclError::Line`] for the first line that is none.
     pub fn parse(path: &Path, text: &str) -> Result<Self, AclError> {
-        let mut tree = Self::default();
+        let mut tree = Self {
+            digest: config_file::digest(text.as_bytes()),
+            ..Self::default()
+        };
         for (line, content) in (1..)
             .zip(text.lines())
             .filter(|(_, content)| !content.trim().is_empty())
@@ -199,10 +171,16 @@ impl AclTree {
                 .fold(&mut tree.root, |node, component| {
                     node.children.entry(component.to_owned()).or_default()
                 });
-            // Groups are part of the syntax; nobody is a member of one.
-            for who in who.split(',').filter(|who| !who.starts_with('@')) {
-                let authid = Authid::parse(who).map_err(|_| wrong("users or tokens, separated by `,`"))?;
-                let of_authid = node.roles.entry(authid).or_default();
+            for who in who.split(',') {
+                let of_authid = match who.strip_prefix('@') {
+                    // Groups are part of the syntax; nobody is a member of one.
+                    Some(group) => node.groups.entry(group.to_owned()).or_default(),
+                    None => {
+                        let authid =
+                            Authid::parse(who).map_err(|_| wrong("users or tokens, separated by `,`"))?;
+                        node.roles.entry(authid).or_default()
+                    }
+                };
                 for name in roles.split(',') {
                     role(name).ok_or_else(|| wrong("known roles, separated by `,`"))?;
                     of_authid.insert(name.to_owned(), propagates);
@@ -212,18 +190,39 @@ impl AclTree {
         Ok(tree)
     }
 
+    /// SHA-256 of the file.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// All rules, by path.
+    #[must_use]
+    pub fn rules(&self) -> Vec<Rule> {
+        let mut list = Vec::new();
+        self.root.list("", &mut list);
+        list
+    }
+
     /// What somebody may do at a path, given by its components: `["datastore", "store1"]`.
     #[must_use]
     pub fn privileges(&self, authid: &Authid, path: &[&str]) -> Privileges {
+        self.privileges_and_below(authid, path).0
+    }
+
+    /// As [`AclTree::privileges`], and the part of it that holds below the path, too, unless a rule there says otherwise.
+    #[must_use]
+    pub fn privileges_and_below(&self, authid: &Authid, path: &[&str]) -> (Privileges, Privileges) {
         if authid.token.is_none() {
             return if authid.user.is_root() {
-                Privileges::ALL
+                (Privileges::ALL, Privileges::ALL)
             } else {
                 self.resolve(authid, path)
             };
         }
         let user = Authid::from(authid.user.clone());
-        self.resolve(authid, path).and(self.privileges(&user, path))
+        let (own, users) = (self.resolve(authid, path), self.privileges_and_below(&user, path));
+        (own.0.and(users.0), own.1.and(users.1))
     }
 
     /// Whether somebody may do any of `wanted` at a path or anywhere below it.
@@ -263,7 +262,7 @@ impl AclTree {
         })
     }
 
-    fn resolve(&self, authid: &Authid, path: &[&str]) -> Privileges {
+    fn resolve(&self, authid: &Authid, path: &[&str]) -> (Privileges, Privileges) {
         let mut node = &self.root;
         let mut decided = node.privileges(authid, path.is_empty());
         for (depth, component) in (1..).zip(path) {
@@ -298,6 +297,11 @@ impl AclFile {
     /// Reads the file again if it changed. Blocks.
     pub fn look(&self) {
         self.0.look();
+    }
+
+    /// Reads the file again, which is known to have changed. Blocks.
+    pub fn reread(&self) {
+        self.0.reread();
     }
 
     /// Why older rules than the file's are in force, if so.

@@ -1,7 +1,8 @@
 //! Who is signed in: log-in, tickets, log-out, API tokens.
 //!
 //! Checking a ticket costs a signature; results are cached. Checking a password costs an argon2 and goes through the
-//! [`Gate`].
+//! [`Gate`]. So does a token's secret, once: then [`TokenCache`] knows it for as long as the stored hash stays. Every request
+//! first asks [`Changes`] whether a file of users and rights was written, which costs one ioctl.
 //!
 //! What ends a ticket before its two hours are over, at once and also after a restart (`shadow.json` holds it):
 //!
@@ -21,17 +22,18 @@ use fleethold_format::names::{Authid, Userid};
 use moka::sync::Cache;
 use zeroize::Zeroizing;
 
+use super::changes::Changes;
 use super::csrf::CsrfKey;
 use super::gate::Gate;
+pub use super::gate::GateStats;
 use super::ticket::{self, TICKET_LIFETIME_S, TicketClaims, TicketKey};
-use super::users::UserStore;
+use super::token_cache::TokenCache;
+use super::users::{Change, UserStore};
 use crate::clock;
 use crate::services::error::{ErrorKind, ServiceError, ServiceResult};
 
 /// Tickets and tokens whose check is remembered.
 const REMEMBERED: u64 = 10_000;
-/// How long a checked API token is taken as checked.
-const TOKEN_TRUST: Duration = Duration::from_secs(60);
 
 /// How the caller proved who it is.
 #[derive(Debug, Clone, Copy, Eq, PartialEq)]
@@ -104,8 +106,10 @@ pub struct Sessions {
     tickets: TicketKey,
     csrf: CsrfKey,
     gate: Gate,
+    token_gate: Gate,
+    changes: Arc<Changes>,
     checked: Cache<[u8; 32], TicketClaims>,
-    tokens: Cache<[u8; 32], Authid>,
+    tokens: Arc<TokenCache>,
     /// Logged out, also when it could not be written down.
     ended: Cache<(Userid, i64), ()>,
 }
@@ -115,17 +119,21 @@ impl Sessions {
     #[must_use]
     pub fn new(users: Arc<UserStore>, tickets: TicketKey, csrf: CsrfKey) -> Self {
         let lifetime = Duration::from_secs(TICKET_LIFETIME_S.unsigned_abs() + 300);
-        let cache = |ttl| Cache::builder().max_capacity(REMEMBERED).time_to_live(ttl);
+        let changes = Changes::of(users.directory());
+        // What was written before the watch began.
+        users.look();
         Self {
             users,
             tickets,
             csrf,
-            gate: Gate::default(),
-            checked: cache(lifetime).build(),
-            tokens: Cache::builder()
+            gate: Gate::of_passwords(),
+            token_gate: Gate::of_tokens(),
+            changes: Arc::new(changes),
+            checked: Cache::builder()
                 .max_capacity(REMEMBERED)
-                .time_to_live(TOKEN_TRUST)
+                .time_to_live(lifetime)
                 .build(),
+            tokens: Arc::default(),
             ended: Cache::builder()
                 .max_capacity(10 * REMEMBERED)
                 .time_to_live(lifetime)
@@ -221,7 +229,11 @@ impl Sessions {
             Via::Ticket { issued } => {
                 ticket::is_current(issued, clock::epoch()) && !self.has_ended(&caller.authid.user, issued)
             }
-            Via::Token => true,
+            // Its secret is the one the stream was opened with, or another that is right.
+            Via::Token => self
+                .users
+                .token_hash(&caller.authid)
+                .is_some_and(|stored| self.tokens.is_known(&caller.authid, &stored)),
         };
         current && self.users.is_active(&caller.authid)
     }
@@ -236,32 +248,16 @@ impl Sessions {
         current: Zeroizing<String>,
         new: Zeroizing<String>,
         from: Option<IpAddr>,
-    ) -> ServiceResult<SignedIn> {
-        if caller.authid.token.is_some() {
-            return Err(ServiceError::new(
-                ErrorKind::Forbidden,
-                "not-a-user",
-                "API tokens have no password",
-            ));
-        }
+    ) -> ServiceResult<(SignedIn, Change)> {
+        self.prove(caller, current, from).await?;
         let user = caller.authid.user.clone();
         let (users, owner) = (Arc::clone(&self.users), user.clone());
-        let check = move || users.sign_in(&owner, &current, clock::epoch());
-        if self.gate.attempt(user.as_str(), from, check).await?.is_none() {
-            return Err(ServiceError::new(
-                ErrorKind::Forbidden,
-                "wrong-password",
-                "the current password is wrong",
-            ));
-        }
-        let (users, owner) = (Arc::clone(&self.users), user.clone());
-        let issued = self
-            .gate
-            .hash(None, move || users.set_password(&owner, &new))
+        let (issued, change) = self
+            .in_turn(move || users.set_password(&owner, &new))
             .await?
             .map_err(|error| ServiceError::unprocessable("password-refused", error))?;
         tracing::info!(%user, "password changed");
-        self.issue_at(user, issued)
+        Ok((self.issue_at(user, issued)?, change))
     }
 
     /// Finds out who asks.
@@ -273,6 +269,7 @@ impl Sessions {
         credentials: Credentials,
         from: Option<IpAddr>,
     ) -> ServiceResult<Caller> {
+        self.settle().await?;
         match credentials {
             Credentials::None => Err(unauthorized("not-signed-in", "sign in first")),
             Credentials::Ticket { ticket, csrf } => {
@@ -311,23 +308,94 @@ impl Sessions {
             )
         };
         let authid: Authid = token.parse().map_err(|_| refused())?;
-        let key = key_of(&format!("{token}:{}", *secret));
-        let known = self.tokens.get(&key).is_some();
-        if !known {
-            let (users, owner) = (Arc::clone(&self.users), authid.clone());
-            let check = move || Ok(users.verify_token(&owner, &secret)?.then_some(()));
-            if self.gate.attempt(token, from, check).await?.is_none() {
-                return Err(refused());
-            }
-            self.tokens.insert(key, authid.clone());
+        let stored = self
+            .users
+            .token_hash(&authid)
+            .filter(|_| self.users.is_active(&authid));
+        if let Some(stored) = &stored
+            && self.tokens.is_right(&authid, &secret, stored)
+        {
+            return Ok(Caller {
+                authid,
+                via: Via::Token,
+            });
         }
-        if !self.users.is_active(&authid) {
+        if stored.is_none() {
+            self.tokens.forget(&authid);
+        }
+        // Who sends a wrong one again and again is answered like before.
+        let to_check = stored.filter(|stored| !self.tokens.is_wrong(&authid, &secret, stored));
+        let check = to_check.map(|stored| {
+            let (users, tokens) = (Arc::clone(&self.users), Arc::clone(&self.tokens));
+            let owner = authid.clone();
+            move || {
+                let right = users.is_secret(&owner, &secret, &stored)?;
+                tokens.judged(&owner, &secret, &stored, right);
+                Ok(right)
+            }
+        });
+        if !self.token_gate.attempt_token(token, from, check).await? {
+            tracing::warn!(token = %token.escape_debug(), ?from, "a token was refused");
+            return Err(refused());
+        }
+        // It may have been taken away while the hash was computed.
+        self.settle().await?;
+        if self.users.token_hash(&authid).is_none() || !self.users.is_active(&authid) {
             return Err(refused());
         }
         Ok(Caller {
             authid,
             via: Via::Token,
         })
+    }
+
+    /// Takes note of what was written to the files of users and rights until now.
+    async fn settle(&self) -> ServiceResult<()> {
+        if self.changes.pending() {
+            let (changes, users) = (Arc::clone(&self.changes), Arc::clone(&self.users));
+            tokio::task::spawn_blocking(move || changes.settle(&users)).await?;
+        }
+        Ok(())
+    }
+
+    /// What the ways in have seen: for passwords, for tokens; and how many tokens are known.
+    #[must_use]
+    pub fn stats(&self) -> (&GateStats, &GateStats, u64) {
+        (&self.gate.stats, &self.token_gate.stats, self.tokens.len())
+    }
+
+    /// Runs `work`, which computes a hash of a password or a new token, in turn with log-ins.
+    ///
+    /// # Errors
+    /// When it does not come to its end.
+    pub async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> ServiceResult<T> {
+        self.gate.hash(None, work).await
+    }
+
+    /// Whether `password` is that of the caller, who is a user.
+    ///
+    /// # Errors
+    /// Forbidden, late, when it is wrong, and to tokens; too many requests after too many failures.
+    pub async fn prove(
+        &self,
+        caller: &Caller,
+        password: Zeroizing<String>,
+        from: Option<IpAddr>,
+    ) -> ServiceResult<()> {
+        let forbidden = |code, text| Err(ServiceError::new(ErrorKind::Forbidden, code, text));
+        if caller.authid.token.is_some() {
+            return forbidden("not-a-user", "API tokens have no password");
+        }
+        let user = caller.authid.user.clone();
+        let (users, owner) = (Arc::clone(&self.users), user.clone());
+        let check = move || users.sign_in(&owner, &password, clock::epoch());
+        match self.gate.attempt(user.as_str(), from, check).await? {
+            Some(_) => Ok(()),
+            None => forbidden("wrong-password", "the current password is wrong"),
+        }
     }
 
     fn check_ticket(&self, ticket: &str) -> ServiceResult<TicketClaims> {

@@ -70,10 +70,20 @@ impl<T, E: Display> WatchedFile<T, E> {
 
     /// Reads the file if it changed. Blocks.
     pub(super) fn look(&self) {
+        self.look_at(false);
+    }
+
+    /// Reads the file. Blocks. For a change that is known of: written in place within one tick of the file system's clock,
+    /// another content of the same length looks like the old one from outside.
+    pub(super) fn reread(&self) {
+        self.look_at(true);
+    }
+
+    fn look_at(&self, changed: bool) {
         let _one_at_a_time = self.looking.lock();
         let known = self.known.load();
         let identity = identity(&self.path);
-        if identity == known.identity {
+        if identity == known.identity && !changed {
             return;
         }
         let (content, problem) = match (self.read)(&self.path) {

@@ -18,6 +18,8 @@ use clap::{Parser, Subcommand};
 
 use crate::settings::{CommonFlags, ServerFlags, Settings, Surroundings};
 
+mod accounts;
+mod acl;
 mod archive;
 mod bench;
 mod check;
@@ -36,6 +38,7 @@ mod secret;
 mod serve;
 mod store;
 mod target;
+mod token;
 mod user;
 pub mod values;
 
@@ -74,6 +77,10 @@ enum Command {
     Store(store::StoreCommand),
     #[command(subcommand)]
     User(user::UserCommand),
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    #[command(subcommand)]
+    Acl(acl::AclCommand),
     #[command(subcommand)]
     Fixture(fixture::FixtureCommand),
     #[command(subcommand)]
@@ -140,6 +147,8 @@ fn dispatch(cli: Cli) -> CliResult {
         Command::Ls(args) => ls::run(&settings, args),
         Command::Store(command) => store::run(&settings, command),
         Command::User(command) => user::run(&settings, command),
+        Command::Token(command) => token::run(&settings, command),
+        Command::Acl(command) => acl::run(&settings, command),
         Command::Bench(command) => bench::run(&settings, command),
         Command::Fixture(command) => fixture::run(command),
         Command::Config(command) => config::run(&settings, command),

@@ -5,49 +5,50 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use fleethold_format::names::Userid;
-use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::accounts::{self, FieldArgs, note, open, said};
 use super::exit::{CliResult, Exit, Failure};
-use super::{output, secret};
-use crate::auth::users::{UserError, UserStore, check_realm};
+use super::secret;
+use crate::auth::users::{Fields, check_realm};
 use crate::settings::Settings;
 
 /// Add, list and change users
 #[derive(Subcommand)]
 pub(super) enum UserCommand {
-    Add(AddArgs),
+    #[command(alias = "add")]
+    Create(CreateArgs),
     List(ListArgs),
+    Update(UpdateArgs),
     Passwd(PasswdArgs),
-    /// Remove a user with all tokens
-    #[command(after_help = "Examples:\n  fleethold user remove ann@pbs")]
-    Remove(OneArgs),
+    /// Delete a user with all tokens and all rules about either
+    #[command(alias = "remove", after_help = "Examples:\n  fleethold user delete ann@pbs")]
+    Delete(OneArgs),
     /// Let a user in again
     #[command(after_help = "Examples:\n  fleethold user enable ann@pbs")]
     Enable(OneArgs),
-    /// Keep a user out: sessions end and API tokens are refused, within a second
+    /// Keep a user out: sessions end and API tokens are refused at once
     #[command(after_help = "Examples:\n  fleethold user disable ann@pbs")]
     Disable(OneArgs),
 }
 
-/// Add a user
+/// Create a user
 ///
 /// The password comes from --password-file, the variable FLEETHOLD_PASSWORD, or a prompt.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  fleethold user add ann@pbs
-  fleethold user add ann@pbs --password-file /root/ann --comment 'accounting'")]
-pub(super) struct AddArgs {
+  fleethold user create ann@pbs
+  fleethold user create ann@pbs --password-file /root/ann --comment 'accounting'")]
+pub(super) struct CreateArgs {
     /// User of realm pbs, such as ann@pbs
     #[arg(value_parser = parse_user)]
     user: Userid,
     /// File whose first line is the password
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// Comment, at most 128 characters
-    #[arg(long)]
-    comment: Option<String>,
+    #[command(flatten)]
+    fields: FieldArgs,
     /// Let the user do everything
     #[arg(long)]
     admin: bool,
@@ -60,6 +61,32 @@ pub(super) struct AddArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  fleethold user list\n  fleethold user list --json")]
 pub(super) struct ListArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Change properties of a user
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  fleethold user update ann@pbs --comment 'left the company' --expire 2027-01-31
+  fleethold user update ann@pbs --firstname Ann --lastname Smith --email ann@example.org")]
+pub(super) struct UpdateArgs {
+    /// The user
+    #[arg(value_parser = parse_user)]
+    user: Userid,
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// First name; an empty one takes it away
+    #[arg(long)]
+    firstname: Option<String>,
+    /// Last name
+    #[arg(long)]
+    lastname: Option<String>,
+    /// Address
+    #[arg(long)]
+    email: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -97,47 +124,59 @@ fn parse_user(text: &str) -> Result<Userid, String> {
 }
 
 pub(super) fn run(settings: &Settings, command: UserCommand) -> CliResult {
-    let users = UserStore::open(&settings.config_dir).map_err(|error| match error {
-        UserError::Invalid { .. } => Failure::setup(error),
-        error => error.into(),
-    })?;
+    let users = open(settings)?;
     match command {
-        UserCommand::List(args) => list(&users, &args)?,
-        UserCommand::Add(args) => {
+        UserCommand::List(args) => {
+            let table = users.table();
+            // Each user's tokens behind the user.
+            accounts::list("user", table.iter(), args.json)?;
+        }
+        UserCommand::Create(args) => {
             let password = new_password(args.password_file.as_deref(), &args.user)?;
-            users.add(&args.user, &password, args.comment.as_deref())?;
+            note(
+                settings,
+                users.create(&args.user, Some(&password), &args.fields.fields(), None)?,
+            );
             if args.admin {
-                users.grant_everything(&args.user)?;
+                note(settings, users.grant_everything(&args.user)?);
             }
-            said(&args.user, "added", args.json)?;
+            said("user", args.user.as_str(), "added", args.json)?;
+        }
+        UserCommand::Update(args) => {
+            let fields = Fields {
+                firstname: args.firstname,
+                lastname: args.lastname,
+                email: args.email,
+                ..args.fields.fields()
+            };
+            if fields == Fields::default() {
+                return Err(Failure::usage(
+                    "expected a property to change, found none: see --help",
+                ));
+            }
+            note(settings, users.update(&args.user, &fields, &[], None)?);
+            said("user", args.user.as_str(), "changed", args.json)?;
         }
         UserCommand::Passwd(args) => {
             let password = new_password(args.password_file.as_deref(), &args.user)?;
-            users.set_password(&args.user, &password)?;
-            said(&args.user, "password changed", args.json)?;
+            let (_, change) = users.set_password(&args.user, &password)?;
+            note(settings, change);
+            said("user", args.user.as_str(), "password changed", args.json)?;
         }
-        UserCommand::Remove(args) => {
-            users.remove(&args.user)?;
-            said(&args.user, "removed", args.json)?;
+        UserCommand::Delete(args) => {
+            note(settings, users.remove(&args.user, None)?);
+            said("user", args.user.as_str(), "removed", args.json)?;
         }
         UserCommand::Enable(args) => {
-            users.set_enabled(&args.user, true)?;
-            said(&args.user, "enabled", args.json)?;
+            note(settings, users.set_enabled(&args.user, true)?);
+            said("user", args.user.as_str(), "enabled", args.json)?;
         }
         UserCommand::Disable(args) => {
-            users.set_enabled(&args.user, false)?;
-            said(&args.user, "disabled", args.json)?;
+            note(settings, users.set_enabled(&args.user, false)?);
+            said("user", args.user.as_str(), "disabled", args.json)?;
         }
     }
     Ok(Exit::Done)
-}
-
-fn said(user: &Userid, what: &str, as_json: bool) -> CliResult<()> {
-    if as_json {
-        output::json(&json!({"user": user, "done": what}))
-    } else {
-        output::line(&format!("{user}: {what}"))
-    }
 }
 
 /// A new password; from a prompt it is asked for twice.
@@ -155,38 +194,4 @@ fn new_password(file: Option<&std::path::Path>, user: &Userid) -> anyhow::Result
         }
     }
     Ok(password)
-}
-
-fn list(users: &UserStore, args: &ListArgs) -> CliResult<()> {
-    let entries = users.list();
-    if args.json {
-        let list: Vec<Value> = entries
-            .iter()
-            .map(|entry| {
-                json!({"id": entry.authid.to_string(), "enabled": entry.enabled, "expire": entry.expire, "comment": entry.comment})
-            })
-            .collect();
-        return output::json(&json!({"users": list}));
-    }
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|entry| {
-            let enabled = if entry.enabled { "yes" } else { "no" };
-            let expire = match entry.expire {
-                0 => "never".to_owned(),
-                epoch => time::OffsetDateTime::from_unix_timestamp(epoch)
-                    .map_or_else(|_| epoch.to_string(), |at| at.date().to_string()),
-            };
-            vec![
-                entry.authid.to_string(),
-                enabled.to_owned(),
-                expire,
-                entry.comment.clone().unwrap_or_else(|| "-".to_owned()),
-            ]
-        })
-        .collect();
-    for line in output::table(&["USER", "ENABLED", "EXPIRES", "COMMENT"], &[], &rows) {
-        output::line(&line)?;
-    }
-    Ok(())
 }

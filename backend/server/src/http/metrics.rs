@@ -80,6 +80,31 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
         "file",
         &broken,
     )?;
+    let (passwords, tokens, known_tokens) = state.sessions.stats();
+    for (name, help, of_passwords, of_tokens) in [
+        (
+            "fleethold_login_failed_total",
+            "Wrong passwords and secrets of tokens",
+            &passwords.failed,
+            &tokens.failed,
+        ),
+        (
+            "fleethold_login_refused_total",
+            "Attempts that were not looked at: too many failures, or too many under way",
+            &passwords.refused,
+            &tokens.refused,
+        ),
+        (
+            "fleethold_login_hashes_total",
+            "Slow hashes computed to compare with",
+            &passwords.hashed,
+            &tokens.hashed,
+        ),
+    ] {
+        let values = [("password", of_passwords), ("token", of_tokens)];
+        let values = values.map(|(kind, count)| (kind, count.load(Ordering::Relaxed)));
+        counted(registry, name, help, "kind", &values)?;
+    }
     let bench = &views.bench.stats;
     counted(
         registry,
@@ -186,6 +211,16 @@ fn fill(registry: &Registry, state: &AppState) -> Result<(), prometheus::Error> 
             "fleethold_bench_samples_dropped_total",
             "Benchmark samples that the live feed did not get; the runs have them",
             bench.samples_dropped.load(Ordering::Relaxed),
+        ),
+        (
+            "fleethold_audit_lost_total",
+            "Changes of users and rights that stand in no audit log but the server's own log",
+            state.audit.lost(),
+        ),
+        (
+            "fleethold_tokens_known",
+            "API tokens whose secret needs no slow hash",
+            known_tokens,
         ),
         (
             "fleethold_spool_rows",

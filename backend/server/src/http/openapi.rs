@@ -8,7 +8,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::extract::{CSRF_HEADER, HOST_COOKIE};
-use super::v1::{about, bench, content, events, fleet, history, restores, session, stores};
+use super::v1::{about, audit, bench, content, events, fleet, history, restores, session, stores};
 
 /// The document.
 #[derive(OpenApi)]
@@ -30,6 +30,7 @@ use super::v1::{about, bench, content, events, fleet, history, restores, session
         restores::create, restores::list, restores::get, restores::cancel, restores::log, restores::samples,
         restores::plan,
         history::list, history::get, history::samples,
+        audit::list,
         events::follow,
         bench::workloads::list, bench::workloads::machines,
         bench::runs::create, bench::runs::list, bench::runs::get, bench::runs::cancel,

@@ -7,8 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::users::UserStore;
 
-/// An edit by hand, or by the command line, counts after this long at the latest; what goes through the server counts at
-/// once.
+/// What inotify does not tell counts after this long at the latest; all else counts at once (`auth::changes`).
 const EVERY: Duration = Duration::from_millis(500);
 
 /// Looks at the files until `stop`. Runs on a runtime with a blocking pool; a disk that hangs takes one thread of it.

@@ -1,6 +1,7 @@
 //! What the server can do, for both HTTP faces. Nothing here knows HTTP.
 
 pub mod accounts;
+pub mod audit;
 pub mod bench;
 pub mod content;
 pub mod convert;

@@ -12,3 +12,4 @@ mod lists;
 mod rights;
 mod server;
 mod tasks;
+mod users;

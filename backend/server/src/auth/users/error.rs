@@ -26,17 +26,30 @@ pub enum UserError {
         /// Line, expected and found.
         message: String,
     },
-    /// There is such a user already.
-    #[error("user {user} already exists")]
-    Exists {
-        /// The user.
-        user: Userid,
+    /// The file is not the one that the caller saw.
+    #[error(
+        "detected modified configuration - {} was changed by somebody else, try again: expected digest {expected}, found {found}",
+        path.display()
+    )]
+    Modified {
+        /// The file.
+        path: PathBuf,
+        /// SHA-256 that the caller expects.
+        expected: String,
+        /// SHA-256 of the file.
+        found: String,
     },
-    /// There is no such user.
-    #[error("no such user: {user}")]
+    /// There is such a user or token already.
+    #[error("{} {authid} already exists", kind(authid))]
+    Exists {
+        /// Who.
+        authid: Authid,
+    },
+    /// There is no such user or token.
+    #[error("no such {}: {authid}", kind(authid))]
     NotFound {
-        /// The user.
-        user: Userid,
+        /// Who.
+        authid: Authid,
     },
     /// Only realm `pbs` keeps its passwords here.
     #[error("user {user}: expected realm pbs, found {}", user.realm())]
@@ -54,15 +67,17 @@ pub enum UserError {
         /// Its length.
         chars: usize,
     },
-    /// A comment that cannot be stored.
-    #[error(
-        "comment of {user}: expected at most 128 characters without control characters, found {chars} characters"
-    )]
-    Comment {
-        /// The user.
-        user: Userid,
-        /// Its length.
-        chars: usize,
+    /// A property that cannot be stored.
+    #[error("{field} of {authid}: expected {expected}, found {found}")]
+    Field {
+        /// Whose.
+        authid: Authid,
+        /// Which.
+        field: &'static str,
+        /// What can be stored.
+        expected: &'static str,
+        /// What was given, or how long it is.
+        found: String,
     },
     /// The stored hash cannot be compared with.
     #[error("stored hash of {authid} in {}: {source}", path.display())]
@@ -82,4 +97,8 @@ pub enum UserError {
         /// Why.
         source: HashError,
     },
+}
+
+fn kind(authid: &Authid) -> &'static str {
+    if authid.token.is_some() { "token" } else { "user" }
 }

@@ -1,4 +1,4 @@
-//! `/access`: log-in, log-out, realms, password.
+//! `/access`: log-in, log-out, realms.
 
 use actix_web::cookie::Cookie;
 use actix_web::http::header;
@@ -68,35 +68,6 @@ pub(super) async fn log_out(
 pub(super) async fn domains(params: Params) -> PbsResult {
     params.finish()?;
     data(&[json!({ "realm": "pbs", "type": "pbs", "comment": "users of this server", "default": true })])
-}
-
-/// `PUT /access/password`: one's own, proved by the current one.
-pub(super) async fn change_password(
-    PbsCaller(caller): PbsCaller,
-    request: HttpRequest,
-    state: Data<AppState>,
-    mut params: Params,
-) -> PbsResult {
-    let user: String = params.required("userid")?;
-    let new: Zeroizing<String> = params.required("password")?;
-    let current: Option<Zeroizing<String>> = params.optional("confirmation-password")?;
-    params.finish()?;
-    if user != caller.authid.to_string() {
-        return Err(PbsError::forbidden(format!(
-            "'{}' may not change the password of '{user}'",
-            caller.authid
-        )));
-    }
-    let current = current.ok_or_else(|| {
-        PbsError::bad_request(
-            "parameter verification failed - 'confirmation-password': the current password is needed",
-        )
-    })?;
-    state
-        .sessions
-        .change_password(&caller, current, new, address(&request))
-        .await?;
-    nothing()
 }
 
 fn set_cookie(reply: &mut HttpResponse, cookie: &Cookie<'_>) -> Result<(), PbsError> {

@@ -6,6 +6,7 @@
 //! ```
 
 mod access;
+mod acl;
 mod caller;
 mod datastore;
 mod download;
@@ -19,7 +20,9 @@ mod params;
 mod rights;
 mod snapshots;
 mod tasks;
+mod tokens;
 mod usage;
+mod users;
 mod version;
 
 use actix_web::http::StatusCode;
@@ -36,7 +39,21 @@ pub fn configure(config: &mut ServiceConfig) {
         at("/ping").get(version::ping),
         at("/access/ticket").post(access::log_in).delete(access::log_out),
         at("/access/domains").get(access::domains),
-        at("/access/password").put(access::change_password),
+        at("/access/password").put(users::change_password),
+        at("/access/users").get(users::list).post(users::create),
+        at("/access/users/{userid}")
+            .get(users::get)
+            .put(users::update)
+            .delete(users::remove),
+        at("/access/users/{userid}/token").get(tokens::list),
+        at("/access/users/{userid}/token/{name}")
+            .get(tokens::get)
+            .post(tokens::create)
+            .put(tokens::update)
+            .delete(tokens::remove),
+        at("/access/acl").get(acl::list).put(acl::update),
+        at("/access/roles").get(users::roles),
+        at("/access/permissions").get(acl::permissions),
         at("/admin/datastore").get(datastore::list),
         at("/admin/datastore/{store}/status").get(datastore::status),
         at("/admin/datastore/{store}/namespace").get(namespaces::list),

@@ -10,7 +10,9 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{FromRequest, HttpRequest};
-use fleethold_format::names::{ArchiveName, BackupId, BackupTime, BackupType, DatastoreName, Namespace};
+use fleethold_format::names::{
+    ArchiveName, Authid, BackupId, BackupTime, BackupType, DatastoreName, Namespace, Userid,
+};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -82,7 +84,15 @@ macro_rules! name_params {
         }
     )+};
 }
-name_params!(ArchiveName, BackupId, BackupType, DatastoreName, Namespace);
+name_params!(
+    ArchiveName,
+    Authid,
+    BackupId,
+    BackupType,
+    DatastoreName,
+    Namespace,
+    Userid
+);
 
 impl Params {
     /// A parameter that must be there.

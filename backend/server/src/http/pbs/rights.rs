@@ -60,9 +60,14 @@ impl Rights {
         self.acl.any_below(&self.authid, &["datastore", store], wanted)
     }
 
+    /// What the caller may do at a path, given by its components.
+    pub(super) fn at(&self, path: &[&str]) -> Privileges {
+        self.acl.privileges(&self.authid, path)
+    }
+
     /// Whether the caller may do any of `wanted` with the system's `part`.
     pub(super) fn on_system(&self, part: &str, wanted: Privileges) -> bool {
-        self.acl.privileges(&self.authid, &["system", part]).any(wanted)
+        self.at(&["system", part]).any(wanted)
     }
 
     /// All groups with one of `full`, the own ones with one of `own`; late otherwise.
@@ -85,10 +90,16 @@ impl Rights {
 
     /// The refusal, after its delay.
     pub(super) async fn refuse(&self, store: &str, ns: &Namespace) -> PbsError {
-        tokio::time::sleep(FORBIDDEN_DELAY).await;
         let separator = if ns.is_root() { "" } else { "/" };
+        self.refuse_at(&format!("/datastore/{store}{separator}{ns}"))
+            .await
+    }
+
+    /// The refusal at a path, after its delay.
+    pub(super) async fn refuse_at(&self, path: &str) -> PbsError {
+        tokio::time::sleep(FORBIDDEN_DELAY).await;
         PbsError::forbidden(format!(
-            "permission check failed: '{}' may not do this on /datastore/{store}{separator}{ns}",
+            "permission check failed: '{}' may not do this on {path}",
             self.authid
         ))
     }

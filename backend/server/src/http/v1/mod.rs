@@ -1,6 +1,7 @@
 //! Our own face, `/api/v1`: one file per resource; bodies are the types of `fleethold_api_types`.
 
 pub mod about;
+pub mod audit;
 pub mod bench;
 pub mod content;
 pub mod events;
@@ -24,6 +25,7 @@ pub fn configure(config: &mut ServiceConfig) {
         at("/about").get(about::about),
         at("/observe").get(about::observe),
         at("/fleet/summary").get(fleet::summary),
+        at("/audit").get(audit::list),
         at("/events").get(events::follow),
         at("/session")
             .get(session::get)

@@ -56,6 +56,14 @@ pub(super) fn system(state: &AppState, caller: &Caller) -> ServiceResult<()> {
     )
 }
 
+/// Whether the caller may see who changed users, tokens and rules.
+///
+/// # Errors
+/// Forbidden, naming right and path.
+pub(super) fn audit(state: &AppState, caller: &Caller) -> ServiceResult<()> {
+    require(state, caller, &["access"], Privileges::SYS_AUDIT, "Sys.Audit")
+}
+
 /// Whether the caller may start and stop measuring on this machine, and change what is kept of it.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ use crate::http::cookie;
 use crate::http::extract::address;
 use crate::http::problem::ApiResult;
 use crate::http::secret_json::SecretJson;
+use crate::services::audit;
 use crate::services::error::ServiceError;
 use crate::state::AppState;
 
@@ -81,12 +82,13 @@ pub async fn change_password(
         new_password,
     } = body.hand_over();
     let (current, new) = (Zeroizing::new(current_password), Zeroizing::new(new_password));
-    reply(
-        state
-            .sessions
-            .change_password(&caller, current, new, address(&request))
-            .await?,
-    )
+    let from = address(&request);
+    let (signed_in, change) = state
+        .sessions
+        .change_password(&caller, current, new, from)
+        .await?;
+    audit::note(&state, &caller, from, change).await;
+    reply(signed_in)
 }
 
 fn reply(signed_in: SignedIn) -> ApiResult<HttpResponse> {
