@@ -23,7 +23,7 @@ pub const MAX_STACKS: usize = 1_000_000;
 /// Longest name of a frame in bytes: more than any compiler's name of a generic function that a person could read.
 pub const MAX_FRAME_NAME: usize = 4096;
 
-/// Stacks with how often each was seen, as `perf script | stackcollapse` and pprof write them.
+/// Stacks with how often each was seen, as `perf script | stackcollapse` and a benchmark's own profile write them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Folded(BTreeMap<String, u64>);
 

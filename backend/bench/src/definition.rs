@@ -297,7 +297,22 @@ mod tests {
             (
                 "seek_ms",
                 "seek_s",
-                "parameters: expected one of limit, latency_ms",
+                "scenario spinner: parameters: expected one of limit, latency_ms",
+            ),
+            (
+                "name = \"spinner\"",
+                "name = \"fast\"",
+                "scenario.name: `fast` stands there twice",
+            ),
+            (
+                "\"8\", \"12\"",
+                "\"8\", \"8\"",
+                "knob.values: `8` stands there twice",
+            ),
+            (
+                "metric = \"limit_share\"\nof",
+                "metric = \"cpu\"\nof",
+                "share.metric: expected a metric that no sample measures itself",
             ),
             (
                 "metric = \"cpu\"",

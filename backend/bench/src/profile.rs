@@ -1,25 +1,62 @@
 //! Where the time goes: stacks of this process, taken by the timer signal of its CPU time.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `sampler` | timer, handler and reader, started and ended in order |
+//! | `signal` | within the signal: registers and stack are copied to a slot |
+//! | `registers` | the processor's registers by number |
+//! | `drain` | the thread that reads the slots and counts |
+//! | `unwind` | from a copied stack to its calls |
+//! | `expression` | what unwind data computes: addresses that lie on the stack themselves |
+//! | `objects` | what is loaded, and its unwind data |
+//! | `names` | from addresses to folded text |
+//!
+//! Within the signal nothing is looked up: unwind data may need memory, locks, and memory that is not there. The stack is
+//! copied instead (its innermost 128 KiB), and read in a thread of its own. What that costs is CPU time of this process, so it
+//! sets the timer off, too; the thread blocks the signal, which then meets another thread. So as many stacks more are taken
+//! as the reader uses of the time, of whatever the others do just then; none shows the reader.
+//!
+//! What is not known is said: `[cut]` below a thread's name begins a stack whose outer end is missing, `[name.so]` is code
+//! without a name in that file, and `[lost]` counts stacks that came faster than they were read.
 
 use fleethold_bench_model::flame::Folded;
-use nix::sys::signal::{SigSet, Signal, raise};
-use pprof::{ProfilerGuard, ProfilerGuardBuilder, Report};
 
 use crate::error::BenchError;
 
-/// Stacks a second of CPU time; a prime, so that nothing periodic is always, or never, met.
-const FREQUENCY_HZ: i32 = 499;
+#[cfg(target_arch = "x86_64")]
+mod drain;
+#[cfg(target_arch = "x86_64")]
+mod expression;
+#[cfg(target_arch = "x86_64")]
+mod names;
+#[cfg(target_arch = "x86_64")]
+mod objects;
+#[cfg(target_arch = "x86_64")]
+mod registers;
+#[cfg(target_arch = "x86_64")]
+mod sampler;
+#[cfg(target_arch = "x86_64")]
+mod signal;
+#[cfg(target_arch = "x86_64")]
+mod unwind;
+
+#[cfg(target_arch = "x86_64")]
+use sampler::Sampler;
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 
 /// Stacks are taken as long as this lives; one at a time in a process.
-pub struct Profile(ProfilerGuard<'static>);
+pub struct Profile(Sampler);
 
 impl Profile {
     /// Starts.
     ///
     /// # Errors
-    /// [`BenchError::Measured`] when the timer is not to be had, or another profile is running.
+    /// [`BenchError::Measured`] when the timer is not to be had, when another profile is running, or on a processor whose
+    /// stacks this does not know.
     pub fn start() -> Result<Self, BenchError> {
-        make_tables()?;
-        Ok(Self(guard(FREQUENCY_HZ)?))
+        Sampler::start().map(Self)
     }
 
     /// Ends, and looks up the names: this takes seconds in a large binary.
@@ -27,95 +64,31 @@ impl Profile {
     /// # Errors
     /// [`BenchError::Measured`]
     pub fn finish(self) -> Result<Folded, BenchError> {
-        let report = self.0.report().build().map_err(failed)?;
-        Folded::parse(&text(&report)).map_err(failed)
+        self.0.finish()
     }
 }
 
-/// The first signal makes the unwinder's tables, which takes memory: it must not come while memory is being taken, or the
-/// heap breaks. So it is sent by hand, when this thread does nothing else, and under a timer that is not soon due in others.
-fn make_tables() -> Result<(), BenchError> {
-    let signal = SigSet::from(Signal::SIGPROF);
-    signal.thread_block().map_err(failed)?;
-    let guard = guard(1);
-    let sent = if guard.is_ok() {
-        raise(Signal::SIGPROF)
-    } else {
-        Ok(())
-    };
-    signal.thread_unblock().map_err(failed)?;
-    guard?;
-    sent.map_err(failed)
-}
+/// There is none.
+#[cfg(not(target_arch = "x86_64"))]
+enum Sampler {}
 
-/// Takes so many stacks a second of CPU time until it is dropped.
-fn guard(frequency_hz: i32) -> Result<ProfilerGuard<'static>, BenchError> {
-    ProfilerGuardBuilder::default()
-        .frequency(frequency_hz)
-        // Unwinding within these may wait for a lock that the interrupted code holds.
-        .blocklist(&["libgcc", "vdso"])
-        .build()
-        .map_err(failed)
-}
-
-/// Outermost frame first; the thread's name without its number is the first.
-fn text(report: &Report) -> String {
-    let mut text = String::new();
-    for (stack, count) in &report.data {
-        if *count <= 0 {
-            continue;
-        }
-        let thread = stack
-            .thread_name
-            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
-        let mut frames = vec![frame_name(if thread.is_empty() { "thread" } else { thread })];
-        let symbols = stack.frames.iter().rev().flat_map(|frame| frame.iter().rev());
-        frames.extend(symbols.map(|symbol| frame_name(&symbol.name())));
-        text.push_str(&frames.join(";"));
-        text.push_str(&format!(" {count}\n"));
+#[cfg(not(target_arch = "x86_64"))]
+impl Sampler {
+    fn start() -> Result<Self, BenchError> {
+        Err(failed(format!(
+            "only made for x86_64 so far, not for {}",
+            std::env::consts::ARCH
+        )))
     }
-    text
-}
 
-/// What separates frames and stacks cannot be part of a name.
-fn frame_name(name: &str) -> String {
-    name.replace(';', ",").replace(['\n', '\r'], " ")
+    fn finish(self) -> Result<Folded, BenchError> {
+        match self {}
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> BenchError {
     BenchError::Measured {
         what: "taking stacks",
         reason: error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[inline(never)]
-    fn a_function_with_much_to_do() -> u64 {
-        let start = crate::clock::process_cpu();
-        let mut sum = 0_u64;
-        while crate::clock::process_cpu() - start < std::time::Duration::from_millis(400) {
-            for number in 0..10_000_u64 {
-                sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(number));
-            }
-        }
-        sum
-    }
-
-    #[test]
-    fn stacks_name_what_ran() {
-        let profile = Profile::start().unwrap();
-        std::hint::black_box(a_function_with_much_to_do());
-        let folded = profile.finish().unwrap();
-        let here = |stack: &str| stack.contains("a_function_with_much_to_do");
-        let seen: u64 = folded
-            .stacks()
-            .filter(|(stack, _)| here(stack))
-            .map(|(_, count)| count)
-            .sum();
-        assert!(seen > 0, "{folded}");
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn shares(share: &Share, measured: &[Series]) -> Result<Vec<Series>, 
     let limits = limit.samples.side(Side::After);
     let mut made = Vec::new();
     for one in measured.iter().filter(of).filter(|one| !is_limit(one)) {
-        let samples = of_rounds(&one.samples, &limits)?;
+        let samples = of_rounds(&one.samples, &limits, one.better)?;
         if !samples.is_empty() {
             made.push(Series {
                 cell: one.cell.clone(),
@@ -37,8 +37,9 @@ pub(crate) fn shares(share: &Share, measured: &[Series]) -> Result<Vec<Series>, 
     Ok(made)
 }
 
-/// Each side's first sample by the first limit, the second by the second, and so on.
-fn of_rounds(samples: &Samples, limits: &[f64]) -> Result<Samples, SampleError> {
+/// Each side's first sample by the first limit, the second by the second, and so on; the limit by the sample where less is
+/// better.
+fn of_rounds(samples: &Samples, limits: &[f64], better: Direction) -> Result<Samples, SampleError> {
     let mut shares = Samples::new(samples.order_seed());
     let (mut before, mut after) = (limits.iter(), limits.iter());
     for (side, value) in samples.iter() {
@@ -46,8 +47,12 @@ fn of_rounds(samples: &Samples, limits: &[f64]) -> Result<Samples, SampleError> 
             Side::Before => before.next(),
             Side::After => after.next(),
         };
-        if let Some(limit) = limit.filter(|limit| **limit > 0.0) {
-            shares.push(side, value / limit)?;
+        if let Some(limit) = limit.filter(|limit| **limit > 0.0 && value > 0.0) {
+            let share = match better {
+                Direction::Higher => value / limit,
+                Direction::Lower => limit / value,
+            };
+            shares.push(side, share)?;
         }
     }
     Ok(shares)
@@ -112,6 +117,22 @@ mod tests {
         );
         assert_eq!((made[0].unit, made[0].better), (Unit::Ratio, Direction::Higher));
         assert_eq!(made[0].samples.order_seed(), Some(7));
+    }
+
+    #[test]
+    fn where_less_is_better_the_limit_is_divided() {
+        use Side::After;
+        let time = |scenario: &str, seconds| Series {
+            better: Direction::Lower,
+            unit: Unit::Seconds,
+            ..series(scenario, "time", &[(After, seconds)])
+        };
+        let of_time = Share {
+            of: "time".to_owned(),
+            ..share()
+        };
+        let made = shares(&of_time, &[time("fast", 2.0), time("limit", 1.0)]).unwrap();
+        assert_eq!(made[0].samples.side(After), [0.5]);
     }
 
     #[test]

@@ -2,22 +2,29 @@
 #![expect(unsafe_code, reason = "an allocator that watches can only be written so")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fleethold_bench::profile::Profile;
 use nix::sys::signal::{SigSet, Signal};
+use rustix::time::{ClockId, clock_gettime};
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static WITHIN_THE_SIGNAL: AtomicU64 = AtomicU64::new(0);
 static ALL: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator, counting the calls from within the profile's signal: only there it is blocked.
+thread_local! {
+    /// Set in the threads whose stacks are taken; the profile's own thread takes memory, with the signal blocked.
+    static WORKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The system's allocator, counting the calls from within the profile's signal: only there a thread that works has it blocked.
 struct Watching;
 
 fn watch() {
-    if WATCHED.load(Ordering::Relaxed) {
+    if WATCHED.load(Ordering::Relaxed) && WORKS.get() {
         ALL.fetch_add(1, Ordering::Relaxed);
         if SigSet::thread_get_mask().is_ok_and(|mask| mask.contains(Signal::SIGPROF)) {
             WITHIN_THE_SIGNAL.fetch_add(1, Ordering::Relaxed);
@@ -63,7 +70,9 @@ fn no_memory_is_taken_within_the_signal() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                for round in 0..4_000 {
+                WORKS.set(true);
+                // So much CPU time that the signal comes some thousand times, however fast the machine is.
+                for round in (0..).take_while(|_| clock_gettime(ClockId::ProcessCPUTime).tv_sec < 3) {
                     black_box(take_memory(round % 90));
                 }
             });

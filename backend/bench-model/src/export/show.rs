@@ -90,7 +90,7 @@ pub(super) fn column_unit(metric: &Metric, smallest: f64, largest: f64) -> Colum
     let (steps, prefixes): (Steps, Steps) = match unit.dimension() {
         Dimension::Time | Dimension::CpuTime => (
             &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
-            &[(1.0, "s"), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")],
+            &[(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")],
         ),
         Dimension::Size => (
             &[

@@ -6,6 +6,9 @@ use fleethold_bench_model::matrix::MAX_NAME;
 
 use super::{Definition, Floor};
 
+/// How the name of a metric ends that is made of another by `[share]`.
+const SHARE: &str = "_share";
+
 /// Checks a workload file; says which field is wrong, what was expected and what was found.
 pub(super) fn check(definition: &Definition) -> Result<(), String> {
     // Before anything is measured: names become names of files and of series.
@@ -48,8 +51,24 @@ fn texts(definition: &Definition) -> Result<(), String> {
     Ok(())
 }
 
+/// What stands twice would be one field with the samples of two.
+fn once<'a>(texts: impl IntoIterator<Item = &'a String>, place: &str) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    match texts.into_iter().find(|text| !seen.insert(*text)) {
+        Some(text) => Err(format!("{place}: `{text}` stands there twice")),
+        None => Ok(()),
+    }
+}
+
 fn knob_and_scenarios(definition: &Definition) -> Result<(), String> {
     let quick = &definition.quick;
+    once(&definition.knob.values, "knob.values")?;
+    once(
+        definition.scenarios.iter().map(|scenario| &scenario.name),
+        "scenario.name",
+    )?;
+    once(&quick.values, "quick.values")?;
+    once(&quick.scenarios, "quick.scenarios")?;
     if definition.knob.values.is_empty() || definition.scenarios.is_empty() {
         return Err("expected at least one value of the knob and one scenario".to_owned());
     }
@@ -67,6 +86,7 @@ fn knob_and_scenarios(definition: &Definition) -> Result<(), String> {
         .try_for_each(|name| scenario(definition, name, "quick.scenarios"))?;
     for one in &definition.scenarios {
         let place = format!("values of scenario {}", one.name);
+        once(one.values.iter().flatten(), &place)?;
         one.values
             .iter()
             .flatten()
@@ -81,11 +101,15 @@ fn parameters(definition: &Definition) -> Result<(), String> {
     let of_scenarios = definition
         .scenarios
         .iter()
-        .flat_map(|scenario| scenario.parameters.keys());
-    for name in of_scenarios.chain(definition.quick.parameters.keys()) {
-        if !workload.parameters.contains(&&**name) {
+        .map(|scenario| (format!("scenario {}", scenario.name), &scenario.parameters));
+    let of_quick = std::iter::once(("quick".to_owned(), &definition.quick.parameters));
+    for (place, parameters) in of_scenarios.chain(of_quick) {
+        let unknown = parameters
+            .keys()
+            .find(|name| !workload.parameters.contains(&name.as_str()));
+        if let Some(name) = unknown {
             return Err(format!(
-                "parameters: expected one of {} of kind {}, found `{name}`",
+                "{place}: parameters: expected one of {} of kind {}, found `{name}`",
                 workload.parameters.join(", "),
                 workload.name
             ));
@@ -98,14 +122,11 @@ fn judged(definition: &Definition) -> Result<(), String> {
     if definition.judged.is_empty() {
         return Err("judged: expected at least one metric".to_owned());
     }
-    let mut seen = BTreeSet::new();
-    for name in &definition.judged {
-        metric(definition, name, "judged")?;
-        if !seen.insert(name) {
-            return Err(format!("judged: `{name}` stands there twice"));
-        }
-    }
-    Ok(())
+    once(&definition.judged, "judged")?;
+    definition
+        .judged
+        .iter()
+        .try_for_each(|name| metric(definition, name, "judged"))
 }
 
 fn share(definition: &Definition) -> Result<(), String> {
@@ -115,10 +136,10 @@ fn share(definition: &Definition) -> Result<(), String> {
     metric(definition, &share.metric, "share.metric")?;
     metric(definition, &share.of, "share.of")?;
     scenario(definition, &share.limit, "share.limit")?;
-    if share.metric == share.of {
+    if !share.metric.ends_with(SHARE) {
         return Err(format!(
-            "share.metric: expected another metric than `{}`",
-            share.of
+            "share.metric: expected a metric that no sample measures itself (its name ends in `{SHARE}`), found `{}`",
+            share.metric
         ));
     }
     let limit = definition

@@ -25,6 +25,9 @@ pub struct AttachmentReader {
     came: i32,
     /// Absent while a thread works with it, and after an error.
     unpacker: Option<Unpacker>,
+    /// The newest piece. It leaves when another comes, the last one when all together are known to be what was kept: a
+    /// reader who counts bytes must not have all of them before.
+    held: Vec<u8>,
 }
 
 /// What unpacks, with what it was given.
@@ -61,6 +64,7 @@ impl AttachmentReader {
                 hash: Sha256::new(),
                 was_full: false,
             }),
+            held: Vec::new(),
         })
     }
 
@@ -69,7 +73,7 @@ impl AttachmentReader {
         &self.file
     }
 
-    /// The next piece, never empty; `None` after the last one, when all of them together are what was kept.
+    /// The next piece, never empty; `None` after the last one. The last comes when all of them together are what was kept.
     ///
     /// # Errors
     /// [`HistoryError::Row`] when what is stored does not give the bytes that were kept, others when the database goes
@@ -86,7 +90,8 @@ impl AttachmentReader {
                         return Err(damaged(&self.file, format!("{size} bytes with SHA-256 {sha256}")));
                     }
                     self.unpacker = Some(unpacker);
-                    return Ok(None);
+                    let last = std::mem::take(&mut self.held);
+                    return Ok(Some(last).filter(|last| !last.is_empty()));
                 }
                 unpacker.input = self.slice().await?;
                 unpacker.used = 0;
@@ -98,7 +103,10 @@ impl AttachmentReader {
                 .map_err(|found| damaged(&self.file, found))?;
             self.unpacker = Some(unpacker);
             if !piece.is_empty() {
-                return Ok(Some(piece));
+                let before = std::mem::replace(&mut self.held, piece);
+                if !before.is_empty() {
+                    return Ok(Some(before));
+                }
             }
         }
     }

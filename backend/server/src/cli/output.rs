@@ -33,9 +33,17 @@ fn bare(text: &str) -> CliResult<()> {
 
 /// Writes one object as one line to stdout. What would steer a terminal is escaped as JSON has it.
 pub(super) fn json(value: &impl Serialize) -> CliResult<()> {
-    let text = serde_json::to_string(value)?;
-    // Only texts hold such characters, and all of them are of the basic plane.
-    bare(&escaped(&text, |c| format!("\\u{:04x}", u32::from(c))))
+    json_text(&serde_json::to_string(value)?)
+}
+
+/// Writes JSON to stdout as [`json`] does.
+pub(super) fn json_text(text: &str) -> CliResult<()> {
+    bare(&escaped(text, json_escape))
+}
+
+/// Only texts hold characters that steer, and all of them are of the basic plane.
+fn json_escape(c: char) -> String {
+    format!("\\u{:04x}", u32::from(c))
 }
 
 /// Writes one line to stderr, as [`line`] does. Nobody can be told when that fails.
@@ -140,7 +148,7 @@ mod tests {
         );
         assert!(matches!(tame("plain \u{e4}\n"), Cow::Borrowed(_)));
         let text = serde_json::to_string(foreign).unwrap();
-        let json = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
+        let json = escaped(&text, json_escape);
         assert!(!json.contains(steers), "{json}");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), foreign);
     }

@@ -33,7 +33,7 @@ impl Interrupts {
             next(&mut signals).await;
             told.stop.cancel();
             next(&mut signals).await;
-            output::note("once more keeps nothing");
+            output::note("not waiting for the history; once more ends at once");
             told.hurry.cancel();
             next(&mut signals).await;
             std::process::exit(Exit::Cancelled as i32);

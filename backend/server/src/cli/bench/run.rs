@@ -276,7 +276,7 @@ fn print(args: &RunArgs, outcome: &Outcome, document: &str, results: &[FloorResu
         Vec::new()
     };
     if args.json {
-        output::line(document.trim_end())?;
+        output::json_text(document.trim_end())?;
         lines.iter().for_each(|line| output::note(line));
         return Ok(());
     }

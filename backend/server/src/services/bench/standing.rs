@@ -18,6 +18,7 @@ const MAX_ALERTS: u32 = 500;
 #[derive(Default)]
 pub struct Standing {
     inner: Mutex<Inner>,
+    reading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -86,6 +87,8 @@ impl Standing {
 /// When it is away.
 pub async fn refresh(views: &Arc<Views>) -> Result<(), HistoryError> {
     let database: &Database = &views.database;
+    // Of two readings at once the older could come second, and tell what was acknowledged meanwhile as news.
+    let _one_at_a_time = views.bench.alerts.reading.lock().await;
     let mut alerts = Vec::new();
     for state in [AlertState::Open, AlertState::Confirmed] {
         let filter = AlertFilter {

@@ -119,6 +119,10 @@ async fn look_after(lab: &Arc<Lab>, keep_days: u32, stop: &CancellationToken) {
             report(&error, "the benchmark lab could not be looked after");
             continue;
         }
+        // What the page shows of it keeps nothing from being looked after.
+        if let Err(error) = standing::refresh(&lab.views).await {
+            report(&error, "the alerts that stand could not be read");
+        }
         if keep_days > 0 && roll_up_at.is_none_or(|at| at <= clock::monotonic().into()) {
             roll_up_at = Some(Instant::from_std(clock::monotonic()) + ROLL_UP);
             if let Err(error) = roll_up(lab, keep_days).await {
@@ -130,8 +134,7 @@ async fn look_after(lab: &Arc<Lab>, keep_days: u32, stop: &CancellationToken) {
 
 async fn look(lab: &Arc<Lab>) -> Result<(), HistoryError> {
     keep::upload(lab).await?;
-    lab.views.database.watch_bench_runs().await?;
-    standing::refresh(&lab.views).await
+    lab.views.database.watch_bench_runs().await.map(drop)
 }
 
 async fn roll_up(lab: &Lab, keep_days: u32) -> Result<(), HistoryError> {
