@@ -108,21 +108,21 @@ pub fn dir(state_dir: &Path) -> PathBuf {
 /// [`HistoryError::Refused`] when the outbox is full or the entry too large, [`HistoryError::Outbox`] when it cannot be
 /// written.
 pub fn put(dir: &Path, entry: &AuditEntry) -> Result<(), HistoryError> {
-    let refused = |field, found: String, expected| HistoryError::Refused {
-        field,
-        found,
-        expected,
-    };
-    let text = serde_json::to_vec(entry)
-        .map_err(|error| refused("entry of the audit log", error.to_string(), "one that has a text"))?;
+    let text = serde_json::to_vec(entry).map_err(|error| {
+        HistoryError::refused("entry of the audit log", error.to_string(), "one that has a text")
+    })?;
     if text.len() > MAX_ENTRY {
         let found = format!("{} bytes", text.len());
-        return Err(refused("entry of the audit log", found, "at most 64 KiB"));
+        return Err(HistoryError::refused(
+            "entry of the audit log",
+            found,
+            "at most 64 KiB",
+        ));
     }
     fs::create_dir_all(dir).map_err(failed("create", dir))?;
     let waiting = waiting(dir)?.len();
     if waiting >= MAX_WAITING {
-        return Err(refused(
+        return Err(HistoryError::refused(
             "number of audit entries that wait for a database",
             format!("{waiting} in {}", dir.display()),
             "fewer than 10,000: start the server, or see why its database is away",

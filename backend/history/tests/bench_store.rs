@@ -442,3 +442,49 @@ fn a_run_of_a_tagged_revision_is_pinned_and_knows_its_parent() {
     assert!(imported.meta.pinned);
     assert_eq!(imported.meta.after.unwrap().parent, Some(parent));
 }
+
+/// Who counts the bytes of a reply must not have all of them when they turn out to be wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_file_is_never_read_to_its_last_piece() {
+    let state = state_dir();
+    let database = start_private(state.path());
+    ready(&database).await;
+    let id = Uuid::now_v7();
+    let mut run = measured(id, sweep::restore());
+    run.attachments.push(NewAttachment {
+        kind: AttachmentKind::FlameGraph,
+        side: Some(Side::After),
+        name: "after.folded".to_owned(),
+        bytes: b"main;read 7\n".repeat(60_000),
+    });
+    database.store_bench_run(run).await.unwrap();
+    let file = database.attachments(id).await.unwrap().remove(0);
+    let pieces = async || {
+        let mut reader = database.open_attachment(file.id).await.unwrap().unwrap();
+        let mut sizes = Vec::new();
+        loop {
+            match reader.next().await {
+                Ok(Some(piece)) => sizes.push(piece.len() as u64),
+                Ok(None) => return (sizes, None),
+                Err(error) => return (sizes, Some(error.to_string())),
+            }
+        }
+    };
+    let (sizes, error) = pieces().await;
+    assert_eq!((sizes.iter().sum::<u64>(), error), (file.size, None));
+    assert!(sizes.len() > 1, "{sizes:?}");
+
+    let mut connection = connect(state.path(), "fleethold").await;
+    sqlx::raw_sql("UPDATE bench_attachment SET sha256 = repeat('0', 64)")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    let (sizes, error) = pieces().await;
+    assert!(sizes.iter().sum::<u64>() < file.size, "{sizes:?}");
+    let error = error.unwrap();
+    assert!(
+        error.contains("bench_attachment") && error.contains("720000 bytes"),
+        "{error}"
+    );
+    database.stop().await;
+}
