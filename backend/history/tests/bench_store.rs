@@ -309,15 +309,16 @@ async fn what_is_no_measurement_is_refused_and_leaves_nothing() {
         };
         series[0].values.push(bad);
         let error = database.store_bench_run(run).await.unwrap_err().to_string();
-        assert!(
-            error.starts_with(&format!("sample is {bad}: expected")),
-            "{error}"
-        );
+        let found =
+            format!("field `samples of series 0`: expected a finite number of at least 0, found `{bad}`");
+        assert_eq!(error, format!("import x.txt, {found}"));
     }
     let mut odd = import_bytes("x.txt", b"BenchmarkX-2 1 5 ns/op\n");
     odd.meta.reason = "a\0b".to_owned();
     let error = database.store_bench_run(odd).await.unwrap_err().to_string();
-    assert!(error.starts_with("reason is a\\0b: expected text"), "{error}");
+    let expected =
+        "import x.txt, field `reason`: expected text of at most 4096 bytes without NUL, found `a\\0b";
+    assert!(error.starts_with(expected), "{error}");
     let mut empty = sweep::restore();
     empty.rows[0].cells[0].samples = Samples::default();
     let error = database
