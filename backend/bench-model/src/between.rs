@@ -187,6 +187,7 @@ mod tests {
             scenarios: scenarios
                 .iter()
                 .map(|name| Scenario {
+                    aside: false,
                     name: (*name).to_owned(),
                     legend: "a test".to_owned(),
                 })

@@ -327,9 +327,10 @@ fn give_verdicts(
     let rules = &matrix.rules;
     let mut open: Vec<(&mut JudgedCell<'_>, Option<Evidence>)> = rows
         .iter_mut()
-        .flat_map(|row| row.cells.iter_mut())
+        .flat_map(|judged| judged.cells.iter_mut().map(|cell| (judged.row, cell)))
         .zip(found.iter().copied())
-        .filter(|(cell, _)| matrix.is_judged(cell.metric))
+        .filter(|((row, cell), _)| matrix.is_judged(cell.metric) && !matrix.is_aside(&row.scenario))
+        .map(|((_, cell), found)| (cell, found))
         .collect();
     // A cell with one side only stands in the family with p = 1: it was planned.
     let p_values: Vec<f64> = open

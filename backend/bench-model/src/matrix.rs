@@ -82,6 +82,9 @@ pub struct Scenario {
     pub name: String,
     /// What it is, in a sentence.
     pub legend: String,
+    /// Its sides are others than those of the matrix: shown beside it, without a verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
 }
 
 /// One metric.
@@ -432,6 +435,12 @@ impl Matrix {
         metric.judged && !(metric.unit.is_wall_time() && self.busy().is_some())
     }
 
+    /// Whether a scenario only stands beside the comparison: its cells get no verdict.
+    pub fn is_aside(&self, scenario: &str) -> bool {
+        let mut scenarios = self.scenarios.iter();
+        scenarios.any(|one| one.aside && one.name == scenario)
+    }
+
     /// Cells that get a verdict: the family of Holm's correction, and what [`crate::verdict::default_runs`] wants.
     pub fn judged_cells(&self) -> usize {
         let judged: BTreeSet<&str> = self
@@ -442,6 +451,7 @@ impl Matrix {
             .collect();
         self.rows
             .iter()
+            .filter(|row| !self.is_aside(&row.scenario))
             .flat_map(|row| &row.cells)
             .filter(|cell| judged.contains(cell.metric.as_str()))
             .count()
@@ -456,6 +466,7 @@ impl Matrix {
         };
         self.scenarios
             .iter()
+            .filter(|scenario| !scenario.aside)
             .map(|scenario| scenario.name.as_str())
             .filter(|name| has(name, false) && !has(name, true))
             .collect()

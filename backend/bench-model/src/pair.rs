@@ -68,6 +68,7 @@ pub fn pair(
         let (scenario, value, metric) = place;
         if named.insert(scenario.clone()) {
             scenarios.push(Scenario {
+                aside: false,
                 name: scenario.clone(),
                 legend: "imported".to_owned(),
             });

@@ -8,6 +8,7 @@ mod sweep;
 
 use drawn::matrices;
 use fleethold_bench_model::comparison::Comparison;
+use fleethold_bench_model::export::{ExportFormat, export};
 use fleethold_bench_model::interval::IntervalMethod;
 use fleethold_bench_model::matrix::Matrix;
 use fleethold_bench_model::unit::Direction;
@@ -144,4 +145,33 @@ proptest! {
     fn judging_twice_is_judging_once(matrix in matrices()) {
         prop_assert_eq!(bits(&matrix), bits(&matrix));
     }
+}
+
+/// The limit of a machine, or one log-in against another, is measured in the same run and is not what changed.
+#[test]
+fn a_scenario_aside_gets_no_verdict_and_costs_the_others_nothing() {
+    let mut matrix = restore();
+    let all = Comparison::judge(&matrix).unwrap().judged_cells;
+    matrix.scenarios[1].aside = true;
+    let (name, control) = (
+        matrix.scenarios[1].name.clone(),
+        matrix.scenarios_without_control().len(),
+    );
+    let comparison = Comparison::judge(&matrix).unwrap();
+    assert!(comparison.judged_cells < all);
+    for (row, cell) in comparison.cells() {
+        let judged = cell.metric.judged && row.scenario != name;
+        assert_eq!(
+            (cell.verdict.is_some(), cell.adjusted_p.is_some()),
+            (judged, judged),
+            "{row:?}"
+        );
+    }
+    assert_eq!(control, 0);
+    let mail = export(&comparison, ExportFormat::Mail);
+    assert!(
+        mail.contains(&format!("  {name} (aside, not judged): ")),
+        "{mail}"
+    );
+    assert!(!mail.contains(&format!("Worse: {name}")), "{mail}");
 }

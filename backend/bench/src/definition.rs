@@ -74,6 +74,9 @@ pub struct Scenario {
     pub name: String,
     /// What it stands for.
     pub legend: String,
+    /// It has sides of its own, which are shown and not judged.
+    #[serde(default)]
+    pub aside: bool,
     /// Values of the knob that make sense here; all when it is absent.
     pub values: Option<Vec<String>>,
     /// Parameters of the workload's code.

@@ -36,6 +36,7 @@ pub fn matrix(
         .map(|scenario| Scenario {
             name: scenario.name.clone(),
             legend: scenario.legend.clone(),
+            aside: scenario.aside,
         });
     let metrics = metrics(definition, measured);
     Matrix {

@@ -71,6 +71,16 @@ impl SampleRequest {
     fn measure(&self) -> Result<Measured, BenchError> {
         // What a workload starts in a process of its own is its own to profile.
         let workload = self.kind.workload();
+        // A newer build may ask for what this one does not know: then both would measure different things.
+        let mut asked = self.cell.parameters.iter();
+        if let Some((name, value)) = asked.find(|(name, _)| !workload.parameters.contains(&name.as_str())) {
+            return Err(BenchError::Parameter {
+                scenario: self.cell.scenario.clone(),
+                name: name.clone(),
+                expected: "no such parameter in this build",
+                found: value.clone(),
+            });
+        }
         if !self.flamegraph || workload.profiles_itself {
             return (workload.sample)(self);
         }
@@ -221,5 +231,27 @@ mod tests {
         let two = one.against(old.clone());
         assert_eq!(two.who(Side::Before), (&old, Side::After));
         assert_eq!(two.who(Side::After), (&new, Side::After));
+    }
+
+    #[test]
+    fn what_this_build_does_not_know_is_refused() {
+        let request = SampleRequest {
+            kind: Kind::find("lookup").unwrap(),
+            cell: Cell {
+                scenario: "far".to_owned(),
+                knob: ("MxN".to_owned(), "1x1".to_owned()),
+                parameters: [("warp".to_owned(), "9".to_owned())].into(),
+            },
+            side: Side::After,
+            data: PathBuf::from("/nowhere"),
+            flamegraph: false,
+        };
+        let SampleReply::Failed(reason) = request.take() else {
+            panic!("measured");
+        };
+        assert_eq!(
+            reason,
+            "parameter warp of scenario far: expected no such parameter in this build, found `9`"
+        );
     }
 }

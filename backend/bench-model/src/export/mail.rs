@@ -44,7 +44,12 @@ pub(super) fn export(comparison: &Comparison<'_>) -> String {
     out.blank();
     out.wrapped("Scenarios:", 0);
     for scenario in &matrix.scenarios {
-        out.wrapped(&format!("  {}: {}", scenario.name, scenario.legend), 4);
+        let aside = if scenario.aside {
+            " (aside, not judged)"
+        } else {
+            ""
+        };
+        out.wrapped(&format!("  {}{aside}: {}", scenario.name, scenario.legend), 4);
     }
     out.blank();
     for note in show::notes(comparison) {

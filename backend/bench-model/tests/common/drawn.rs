@@ -110,7 +110,11 @@ pub(crate) fn matrices() -> impl Strategy<Value = Matrix> {
         )| {
             let scenarios: Vec<Scenario> = scenarios
                 .into_iter()
-                .map(|(name, legend)| Scenario { name, legend })
+                .map(|(name, legend)| Scenario {
+                    name,
+                    legend,
+                    aside: false,
+                })
                 .collect();
             let mut taken = BTreeMap::new();
             for (value, control, scenario, samples, sizes) in rows {

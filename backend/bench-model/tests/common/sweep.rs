@@ -55,6 +55,7 @@ pub(crate) fn restore() -> Matrix {
         environment: BTreeMap::from([("kernel".to_owned(), kernel.to_owned())]),
     };
     let scenario = |name: &str, legend: &str| Scenario {
+        aside: false,
         name: name.to_owned(),
         legend: legend.to_owned(),
     };
