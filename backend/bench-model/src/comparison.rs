@@ -324,12 +324,12 @@ fn give_verdicts(
     matrix: &Matrix,
     judged_cells: usize,
 ) {
-    let rules = &matrix.rules;
+    let (rules, aside) = (&matrix.rules, matrix.aside());
     let mut open: Vec<(&mut JudgedCell<'_>, Option<Evidence>)> = rows
         .iter_mut()
         .flat_map(|judged| judged.cells.iter_mut().map(|cell| (judged.row, cell)))
         .zip(found.iter().copied())
-        .filter(|((row, cell), _)| matrix.is_judged(cell.metric) && !matrix.is_aside(&row.scenario))
+        .filter(|((row, cell), _)| matrix.is_judged(cell.metric) && !aside.contains(row.scenario.as_str()))
         .map(|((_, cell), found)| (cell, found))
         .collect();
     // A cell with one side only stands in the family with p = 1: it was planned.
