@@ -265,7 +265,7 @@ pub async fn run(
     if complete {
         progress(schedule.len(), None, None);
     }
-    let failure = match ended {
+    let mut failure = match ended {
         // Nothing was measured, so there is nothing to keep.
         Some(error) if taken.series.is_empty() => return Err(error),
         None | Some(BenchError::Cancelled) => None,
@@ -275,11 +275,11 @@ pub async fn run(
     let place = |series: &Series| cells.iter().position(|cell| *cell == series.cell);
     let mut series: Vec<Series> = taken.series.into_values().collect();
     if let Some(share) = &definition.share {
-        let made = shares(share, &series).map_err(|error| BenchError::Measured {
-            what: "dividing by the measured limit",
-            reason: error.to_string(),
-        })?;
-        series.extend(made);
+        match shares(share, &series) {
+            Ok(made) => series.extend(made),
+            // What was measured is kept all the same.
+            Err(error) => failure = failure.or(Some(format!("no {}: {error}", share.metric))),
+        }
     }
     series.sort_by_key(place);
     Ok(Measurements {
