@@ -102,27 +102,6 @@ fn check_size(dist: &Path) -> Result<()> {
     ))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_module_that_has_grown_too_large_is_refused() {
-        let dist = tempfile::tempdir().unwrap();
-        let said = check_size(dist.path()).unwrap_err().to_string();
-        assert!(said.contains("found none"), "{said}");
-        let module = dist.path().join("fleethold-0.wasm.br");
-        std::fs::write(&module, vec![0; MODULE_LIMIT as usize]).unwrap();
-        check_size(dist.path()).unwrap();
-        std::fs::write(&module, vec![0; MODULE_LIMIT as usize + 1]).unwrap();
-        let said = check_size(dist.path()).unwrap_err().to_string();
-        assert!(
-            said.contains("expected at most") && said.contains("KiB"),
-            "{said}"
-        );
-    }
-}
-
 /// The crate compiled for the browser; answers the path of the raw module.
 fn compile(repo: &Repo) -> Result<std::path::PathBuf> {
     process::run(repo.cargo().args([
@@ -186,4 +165,25 @@ fn optimise(repo: &Repo, wasm: &[u8]) -> Result<Vec<u8>> {
     )
     .context("wasm-opt comes with `cargo xtask setup`")?;
     std::fs::read(&after).with_context(|| format!("reading {}", after.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_has_grown_too_large_is_refused() {
+        let dist = tempfile::tempdir().unwrap();
+        let said = check_size(dist.path()).unwrap_err().to_string();
+        assert!(said.contains("found none"), "{said}");
+        let module = dist.path().join("fleethold-0.wasm.br");
+        std::fs::write(&module, vec![0; MODULE_LIMIT as usize]).unwrap();
+        check_size(dist.path()).unwrap();
+        std::fs::write(&module, vec![0; MODULE_LIMIT as usize + 1]).unwrap();
+        let said = check_size(dist.path()).unwrap_err().to_string();
+        assert!(
+            said.contains("expected at most") && said.contains("KiB"),
+            "{said}"
+        );
+    }
 }
